@@ -1,0 +1,29 @@
+"""Continual learning on data that moves in time: train today, be right tomorrow."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from onward import checks, learners, memory, metrics
+    from onward.benchmarks import load
+    from onward.loop import run
+
+__version__ = "0.1.0"
+
+# Imported at first use, so that `import onward` costs milliseconds and loads no framework.
+_MODULES = ("checks", "learners", "memory", "metrics")
+_FUNCTIONS = {"load": "onward.benchmarks", "run": "onward.loop"}
+
+__all__ = ["checks", "learners", "load", "memory", "metrics", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module(_FUNCTIONS[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"onward.{name}")
+    raise AttributeError(f"module 'onward' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,116 @@
+"""What a learner may spend: counted, and refused when spent."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward.errors import BudgetSpentError, LookAheadError, unknown
+
+Rows = NDArray[np.int64]
+
+LIMITS: Mapping[str, str] = {
+    "iterations": "optimiser steps in one call of learn",
+    "passes": "readings of each new sample in one call of learn",
+    "macs": "forward multiply-accumulates in one call of learn",
+    "parameters": "model parameters at any moment",
+    "stored_samples": "samples kept from one call to the next",
+    "stored_bytes": "bytes of samples kept from one call to the next",
+    "batch_size": "samples in one optimiser step",
+}
+
+
+class Budget:
+    """The allowance of one learner through one run.
+
+    Parameters
+    ----------
+    limits
+        Upper bounds by the names of `LIMITS`. What is not limited is counted all the same.
+    sample_bytes
+        The size of one stored sample's input.
+
+    Examples
+    --------
+    >>> budget = Budget({"iterations": 3})
+    >>> budget.open(np.arange(10))
+    >>> budget.spend(iterations=3, batch_size=32)
+    >>> budget.left("iterations")
+    0.0
+    >>> budget.spend(iterations=1)
+    Traceback (most recent call last):
+    onward.errors.BudgetSpentError: the budget allows iterations = 3 (optimiser steps in one call \
+of learn), found 4. Spend less, or give the run a larger budget
+    """
+
+    def __init__(self, limits: Mapping[str, float] | None = None, sample_bytes: int = 0) -> None:
+        self.limits = dict(limits or {})
+        for name in self.limits:
+            if name not in LIMITS:
+                raise unknown("budget", name, LIMITS, "onward run --help")
+        self.totals = {"samples": 0, "iterations": 0, "macs": 0}
+        self.parameters = 0
+        self.held: Rows = np.empty(0, np.int64)
+        self.most_stored = 0
+        self.sample_bytes = sample_bytes
+        self._shown: Rows = np.empty(0, np.int64)
+        self.spent: dict[str, float] = {}
+        self.checkpoint: Callable[[Any], None] = lambda learner: None
+
+    def open(self, shown: Rows, already_spent: Mapping[str, float] | None = None) -> None:
+        """Begin a call of `learn` that shows these rows, or go on with one (the loop does this)."""
+        self._shown = shown
+        self.spent = {"iterations": 0, "passes": 0, "macs": 0, **(already_spent or {})}
+
+    def left(self, what: str) -> float:
+        """Return how much of an allowance this call still has; infinite without a limit."""
+        return float(self.limits.get(what, np.inf) - self.spent[what])
+
+    def spend(self, *, iterations: int = 0, macs: int = 0, batch_size: int = 0) -> None:
+        """Count work before it is done; raise if the budget does not have it."""
+        self._refuse_above("batch_size", batch_size)
+        self._refuse_above("iterations", self.spent["iterations"] + iterations)
+        self._refuse_above("macs", self.spent["macs"] + macs)
+        self.spent["iterations"] += iterations
+        self.spent["macs"] += macs
+        self.totals["iterations"] += iterations
+        self.totals["macs"] += macs
+
+    def read(self, samples: int, *, new: int) -> None:
+        """Count inputs that a view hands out, `new` of them shown by this call."""
+        passes = self.spent["passes"] + new / max(len(self._shown), 1)
+        # A sum of fractions of a pass may exceed a whole number by rounding alone.
+        self._refuse_above("passes", round(passes, 9))
+        self.spent["passes"] = passes
+        self.totals["samples"] += samples
+
+    def declare(self, *, parameters: int) -> None:
+        """State the size of the model in use."""
+        self._refuse_above("parameters", parameters)
+        self.parameters = max(self.parameters, parameters)
+
+    def hold(self, rows: Rows) -> None:
+        """Keep exactly these samples until the next call; all others are let go for good.
+
+        Only samples shown by this call, or held since before, can be kept.
+        """
+        self._refuse_above("stored_samples", len(rows))
+        self._refuse_above("stored_bytes", len(rows) * self.sample_bytes)
+        strangers = np.setdiff1d(rows, np.concatenate([self.held, self._shown]))
+        if len(strangers):
+            raise LookAheadError(
+                f"expected to hold samples that are shown now or were held before, found "
+                f"{len(strangers)} others (first: row {strangers[0]}). Hold samples when they are "
+                "shown"
+            )
+        self.held = np.array(rows, np.int64)
+        self.most_stored = max(self.most_stored, len(rows))
+
+    def _refuse_above(self, what: str, amount: float) -> None:
+        limit = self.limits.get(what)
+        if limit is not None and amount > limit:
+            raise BudgetSpentError(
+                f"the budget allows {what} = {limit:g} ({LIMITS[what]}), found {amount:g}. "
+                "Spend less, or give the run a larger budget"
+            )

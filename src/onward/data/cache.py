@@ -1,0 +1,41 @@
+"""Arrays that take a while to compute, kept on disk under a hash of what they came from."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from onward.files import write_atomic
+from onward.types import Array
+
+
+def cache_folder() -> Path:
+    """Return where cached arrays lie: ``$ONWARD_CACHE``, or the user's cache folder."""
+    chosen = os.environ.get("ONWARD_CACHE")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "onward"
+
+
+def cached(key: str, compute: Callable[[], Array]) -> Array:
+    """Return the array stored under this key, computing and storing it if there is none.
+
+    Parameters
+    ----------
+    key
+        Names the content completely: what it was computed from, and how.
+    compute
+        Called on a miss, or if the stored file cannot be read.
+    """
+    path = cache_folder() / f"{key}.npy"
+    try:
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (OSError, ValueError):
+        array = compute()
+    try:
+        write_atomic(path, lambda file: np.save(file, array, allow_pickle=False))
+    except OSError:
+        # A cache that cannot be written only costs time: a read-only home is no reason to stop.
+        return array
+    return array

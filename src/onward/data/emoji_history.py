@@ -1,0 +1,94 @@
+"""The emoji history: Google's emoji art as it was released from 2016 to 2025, embedded."""
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from onward.data.cache import cached
+from onward.data.features import VERSION, hog_colour, standardise
+from onward.data.images import ImageColumn, ImageStore
+from onward.errors import OnwardError
+from onward.types import Table
+
+FOLDER = Path(__file__).parent / "emoji"
+GROUPS = (
+    "smileys",
+    "people",
+    "animals",
+    "food",
+    "travel",
+    "activities",
+    "objects",
+    "symbols",
+    "flags",
+)
+TWEMOJI = -1
+
+
+@cache
+def card() -> dict[str, Any]:
+    """Return the dataset card: sources, dates, licences, counts, rules and hashes."""
+    found: dict[str, Any] = json.loads((FOLDER / "card.json").read_text())
+    return found
+
+
+@cache
+def load_emoji() -> Table:
+    """Return the history, one row per emoji and snapshot, and Twemoji as a second artist.
+
+    Columns: ``id``, ``time``, ``label`` (one of `GROUPS`), ``group`` (the identity that must not
+    straddle a split), ``snapshot`` (0 to 7; `TWEMOJI` for the second artist), ``name``,
+    ``keywords``, ``subgroup``, ``change``, ``code``; and the wide column ``image``.
+    """
+    for name, file in card()["files"].items():
+        expected = file["sha256"]
+        found = hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()
+        if found != expected:
+            raise OnwardError(
+                f"the embedded data file {name} is damaged (expected sha256 {expected[:12]}…, "
+                f"found {found[:12]}…). Install onward again"
+            )
+    history = pq.read_table(FOLDER / "history.parquet")
+    twemoji = pq.read_table(FOLDER / "twemoji.parquet")
+    twemoji = twemoji.append_column(
+        "snapshot", pa.array(np.full(len(twemoji), TWEMOJI), history.schema.field("snapshot").type)
+    ).append_column("change", pa.nulls(len(twemoji), pa.string()))
+    rows = pa.concat_tables([history, twemoji.select(history.column_names)])
+    images = pa.concat_tables(
+        [pq.read_table(FOLDER / name) for name in ("images.parquet", "twemoji_images.parquet")]
+    )
+    index = pc.index_in(rows.column("image"), images.column("key")).to_numpy().astype(np.int64)
+    columns = rows.drop_columns(["image", "group"]).rename_columns(
+        {"date": "time", "identity": "group"}
+    )
+    columns = columns.append_column("label", rows.column("group"))
+    digest = str(card()["content_sha256"])
+    store = ImageStore(images.column("webp").to_pylist(), digest)
+    return Table(columns, {"image": ImageColumn(store, index)}, digest)
+
+
+def with_features(table: Table) -> Table:
+    """Give emoji their input: hand-made features on the scale of the unlabelled first snapshot.
+
+    Each image is described by itself, so the cache holds nothing that was fitted; only the scale
+    is, on snapshot 0, which comes before every labelled period.
+    """
+    image = table.wide["image"]
+    if not isinstance(image, ImageColumn):
+        raise OnwardError("expected an emoji table with an image column, found another kind")
+    distinct = cached(
+        f"{VERSION}-{image.store.digest[:16]}", lambda: hog_colour(image.store.pixels)
+    )
+    if image.noise is not None:
+        distinct = np.concatenate([distinct, hog_colour(image.noise)])
+    features: NDArray[np.float32] = distinct[image.index]
+    first = table.values("snapshot") == 0
+    return table.with_input(standardise(features, features[first]))

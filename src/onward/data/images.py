@@ -1,0 +1,74 @@
+"""Images of a table: stored once each, decoded in bulk when they are asked for."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from onward.types import Rows
+
+
+class ImageStore:
+    """Distinct images of one size, compressed until they are needed.
+
+    Parameters
+    ----------
+    encoded
+        The files' bytes.
+    digest
+        Content hash of all of them.
+    """
+
+    def __init__(self, encoded: Sequence[bytes], digest: str) -> None:
+        self._encoded = encoded
+        self.digest = digest
+
+    def __len__(self) -> int:
+        return len(self._encoded)
+
+    @cached_property
+    def pixels(self) -> NDArray[np.uint8]:
+        """All images as RGBA bytes of shape (n, height, width, 4)."""
+        images = [
+            np.asarray(Image.open(io.BytesIO(image)).convert("RGBA")) for image in self._encoded
+        ]
+        return np.stack(images)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageColumn:
+    """A wide column of images: each row names one image of a store.
+
+    ``noise`` holds further images behind those of the store; checks put them in the place of a
+    future that must not matter.
+    """
+
+    store: ImageStore
+    index: Rows
+    noise: NDArray[np.uint8] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows, then the shape of one image."""
+        return (len(self.index), *self.store.pixels.shape[1:])
+
+    def __getitem__(self, rows: Rows) -> NDArray[np.uint8]:
+        """Return the images of these rows as RGBA bytes."""
+        return self.distinct()[self.index[rows]]
+
+    def distinct(self) -> NDArray[np.uint8]:
+        """Return the images that `index` points into."""
+        if self.noise is None:
+            return self.store.pixels
+        return np.concatenate([self.store.pixels, self.noise])
+
+    def with_noise(self, rows: Rows, rng: np.random.Generator, images: int = 64) -> "ImageColumn":
+        """Return this column with random pixels in these rows."""
+        noise = rng.integers(0, 256, (images, *self.shape[1:]), np.uint8)
+        index = self.index.copy()
+        index[rows] = len(self.store) + rng.integers(0, images, len(rows))
+        return ImageColumn(self.store, index, noise)

@@ -1,0 +1,51 @@
+"""What Onward says when something is wrong: expected, found, do this."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class OnwardError(Exception):
+    """A mistake that the person at the keyboard can mend; the CLI shows it without a traceback."""
+
+
+class LookAheadError(OnwardError):
+    """A learner asked for a sample or a label that it may not see now."""
+
+
+class BudgetSpentError(OnwardError):
+    """A learner asked for more than its budget allows."""
+
+
+class DamagedFolderError(OnwardError):
+    """A run folder does not hold what Onward wrote into it."""
+
+
+class StorageError(OnwardError):
+    """Results could not be written: no room, no permission, not a folder."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str], command: str) -> OnwardError:
+    """Say that a name is unknown, and which one was probably meant.
+
+    Parameters
+    ----------
+    kind
+        What the name should have named, such as ``"method"``.
+    name
+        What was given.
+    known
+        The names that exist.
+    command
+        The command that lists them.
+
+    Examples
+    --------
+    >>> print(unknown("method", "fintune", ["er", "finetune"], "onward list methods"))
+    unknown method 'fintune'. Did you mean 'finetune'? See: onward list methods
+    >>> print(unknown("method", "zzz", ["er", "finetune"], "onward list methods"))
+    unknown method 'zzz'; expected one of er, finetune. See: onward list methods
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f". Did you mean {near[0]!r}?" if near else f"; expected one of {', '.join(names)}."
+    return OnwardError(f"unknown {kind} {name!r}{hint} See: {command}")

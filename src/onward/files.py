@@ -1,0 +1,113 @@
+"""Writing so that a crash, a full disk or a second process never leaves half a file."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
+
+from onward.errors import StorageError
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full. Free some space",
+    errno.EDQUOT: "the disk quota is used up. Free some space",
+    errno.EFBIG: "the file would be larger than allowed here. Choose another place",
+    errno.EACCES: "permission denied. Choose a folder that you may write to",
+    errno.EPERM: "permission denied. Choose a folder that you may write to",
+    errno.EROFS: "the file system is read-only. Choose another folder",
+    errno.ENOTDIR: "part of the path is a file, not a folder. Choose another folder",
+    errno.EEXIST: "part of the path is a file, not a folder. Choose another folder",
+}
+
+
+@contextlib.contextmanager
+def storage(path: Path) -> Iterator[None]:
+    """Turn the operating system's refusal to write into a message that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _REASONS:
+            raise
+        raise StorageError(
+            f"cannot write {path}: {_REASONS[error.errno]} and run the same command again; "
+            "it goes on where it stopped, and nothing already written is lost"
+        ) from error
+
+
+def write_atomic(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> None:
+    """Write a file that is there whole or not at all, and that survives a power cut.
+
+    Parameters
+    ----------
+    path
+        The file; its folder is made if needed.
+    content
+        The bytes, or a function that writes them into an open file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if callable(content):
+                content(file)
+            else:
+                file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def publish_folder(path: Path, fill: Callable[[Path], None]) -> None:
+    """Fill a folder beside `path`, then give it its name: it is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    try:
+        fill(draft)
+        for folder, _, names in os.walk(draft):
+            for name in names:
+                with (Path(folder) / name).open("rb") as file:
+                    os.fsync(file.fileno())
+            sync_folder(Path(folder))
+        draft.rename(path)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names inside a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def locked(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Hold a lock that the system releases when the process ends, however it ends.
+
+    Parameters
+    ----------
+    path
+        The lock file.
+    on_wait
+        Called once if another process holds the lock, before waiting for it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            on_wait()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

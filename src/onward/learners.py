@@ -1,0 +1,221 @@
+"""Any learner: wrappers for other libraries, and how a method is found by whatever names it.
+
+A learner is any object with ``learn(view, budget)`` and ``predict(view)``.
+
+Examples
+--------
+A scikit-learn classifier through the streaming protocol:
+
+>>> import onward
+>>> from onward.learners import PartialFit
+>>> from sklearn.linear_model import SGDClassifier
+>>> benchmark = onward.load("clear", data="emoji", protocol="streaming")
+>>> record = onward.run(benchmark, PartialFit(SGDClassifier(random_state=0)), seed=0)
+>>> 0.5 < onward.metrics.clear.next_domain(record.matrix()) < 0.8
+True
+
+A river classifier, which learns one sample at a time:
+
+>>> from onward.learners import OneByOne
+>>> from river.naive_bayes import GaussianNB
+>>> record = onward.run(benchmark, OneByOne(GaussianNB()), seed=0)
+>>> 0.2 < onward.metrics.clear.next_domain(record.matrix()) < 0.8
+True
+"""
+
+import copy
+import hashlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from onward.budget import Budget
+from onward.errors import OnwardError, unknown
+from onward.methods import METHODS
+from onward.train.method import GradientMethod
+from onward.types import Array, Learner, Method, Setting, Task, View
+
+
+class PartialFit:
+    """A scikit-learn classifier with ``partial_fit``.
+
+    Parameters
+    ----------
+    estimator
+        An estimator that has not been fitted.
+    passes
+        How often each view is given to it, never more than the budget allows.
+    """
+
+    def __init__(self, estimator: Any, passes: int = 5) -> None:
+        self.estimator = estimator
+        self.passes = passes
+
+    def learn(self, view: View, budget: Budget) -> None:
+        """Fit the estimator on the view."""
+        for _ in range(int(min(self.passes, budget.left("passes")))):
+            self.estimator.partial_fit(
+                view.inputs(), view.labels, classes=np.arange(len(view.classes))
+            )
+
+    def predict(self, view: View) -> Array:
+        """Return the estimator's class indices."""
+        return np.asarray(self.estimator.predict(view.inputs()))
+
+
+class OneByOne:
+    """A river classifier.
+
+    Parameters
+    ----------
+    classifier
+        A classifier that has not learned anything.
+    """
+
+    def __init__(self, classifier: Any) -> None:
+        self.classifier = classifier
+
+    def learn(self, view: View, budget: Budget) -> None:
+        """Show the classifier each sample once, in order."""
+        for values, label in zip(view.inputs(), view.labels, strict=True):
+            self.classifier.learn_one(dict(enumerate(values.tolist())), int(label))
+
+    def predict(self, view: View) -> Array:
+        """Return the classifier's class indices; class 0 where it has no opinion."""
+        answers = [
+            self.classifier.predict_one(dict(enumerate(values.tolist())))
+            for values in view.inputs()
+        ]
+        return np.array([0 if answer is None else answer for answer in answers], np.int64)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A method that was found: its name, how to build a learner, and what identifies its code."""
+
+    name: str
+    options: Mapping[str, Any]
+    digest: str | None
+    build: Method
+
+
+def choose(
+    method: Any, options: Mapping[str, Any] | None = None, task: Task | None = None
+) -> Chosen:
+    """Find a method.
+
+    Parameters
+    ----------
+    method
+        A name of the catalogue, ``path/to/file.py:Name``, a learner, or a class of either.
+    options
+        Keyword arguments of the method.
+    task
+        The task kind that it must fit.
+    """
+    options = dict(options or {})
+    if isinstance(method, str) and ":" in method:
+        return _of_object(_from_file(method), options, method)
+    if isinstance(method, str):
+        if method not in METHODS:
+            raise unknown("method", method, METHODS, "onward list methods")
+        card = METHODS[method]
+        if task is not None and task.name not in card.tasks:
+            fitting = [c.name for c in METHODS.values() if task.name in c.tasks]
+            raise OnwardError(
+                f"method {method!r} works on {', '.join(card.tasks)}, and this benchmark is "
+                f"{task.name}. Methods that fit: {', '.join(fitting) or 'none yet'}"
+            )
+        return Chosen(method, options, None, lambda setting: _build(card.make, options, setting))
+    return _of_object(method, options, _name_of(method))
+
+
+def _of_object(found: Any, options: dict[str, Any], name: str) -> Chosen:
+    if not isinstance(found, type) and options:
+        raise OnwardError(
+            f"options ({', '.join(options)}) go to a method that is still to be made; {name} is "
+            "made already. Give its class, or leave the options out"
+        )
+    digest = hashlib.sha256(_source(found).encode()).hexdigest()[:16]
+    return Chosen(name, options, digest, lambda setting: _build(found, options, setting))
+
+
+def _build(found: Any, options: Mapping[str, Any], setting: Setting) -> Learner:
+    try:
+        if not isinstance(found, type):
+            made = copy.deepcopy(found)
+        elif "setting" in inspect.signature(found).parameters:
+            made = found(setting=setting, **options)
+        else:
+            made = found(**options)
+    except TypeError as error:
+        taken = ", ".join(inspect.signature(found).parameters) or "none"
+        raise OnwardError(f"method options do not fit: {error}. It takes: {taken}") from error
+    if isinstance(made, GradientMethod):
+        from onward.train.learner import GradientLearner  # torch is loaded when it is needed
+
+        return GradientLearner(made, setting)
+    if not isinstance(made, Learner):
+        raise OnwardError(
+            f"expected a learner with learn(view, budget) and predict(view), found "
+            f"{type(made).__name__}, which has neither or only one of them"
+        )
+    return made
+
+
+def _from_file(reference: str) -> Any:
+    text, name = reference.rsplit(":", 1)
+    path = Path(text)
+    if not path.is_file():
+        raise OnwardError(
+            f"expected a Python file before the colon of {reference!r}, found none at {path}. "
+            "Write --method path/to/file.py:Name"
+        )
+    module = _load(path)
+    if not hasattr(module, name):
+        known = [key for key, value in vars(module).items() if isinstance(value, type)]
+        raise unknown(f"class in {path}", name, known or ["(no class)"], f"the file {path}")
+    return getattr(module, name)
+
+
+def _load(path: Path) -> ModuleType:
+    name = f"onward_user_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise OnwardError(f"expected a Python file, found {path}, which Python cannot import")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (ImportError, SyntaxError, NameError) as error:
+        raise OnwardError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _name_of(found: Any) -> str:
+    inner = getattr(found, "estimator", None) or getattr(found, "classifier", None)
+    kind = found if isinstance(found, type) else type(inner if inner is not None else found)
+    return kind.__name__
+
+
+def _source(found: Any) -> str:
+    """Return a text that changes when the learner's code or settings change."""
+    kind = found if isinstance(found, type) else type(found)
+    try:
+        code = inspect.getsource(kind)
+    except (OSError, TypeError):
+        code = f"{kind.__module__}.{kind.__qualname__}"
+    settings = "" if isinstance(found, type) else repr(sorted(_plain(vars(found)).items()))
+    return code + settings
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, str]:
+    """Describe attributes without memory addresses, which differ from run to run."""
+    return {key: repr(value).split(" at 0x")[0] for key, value in values.items()}

@@ -1,0 +1,37 @@
+"""The memory without a limit."""
+
+from typing import Any
+
+import numpy as np
+
+from onward.types import Array, Rows
+
+
+class Everything:
+    """Keeps every sample it is given.
+
+    Examples
+    --------
+    >>> memory = Everything()
+    >>> memory.admit(np.array([3, 1]), np.array([0, 1]))
+    >>> memory.admit(np.array([7]), np.array([1]))
+    >>> memory.rows.tolist(), memory.labels.tolist()
+    ([3, 1, 7], [0, 1, 1])
+    """
+
+    def __init__(self) -> None:
+        self.rows: Rows = np.empty(0, np.int64)
+        self.labels: Array = np.empty(0, np.int64)
+
+    def admit(self, rows: Rows, labels: Array) -> None:
+        """Take these samples in."""
+        self.labels = np.concatenate([self.labels, labels]) if len(self.rows) else labels.copy()
+        self.rows = np.concatenate([self.rows, rows])
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs to continue exactly here."""
+        return {"rows": self.rows, "labels": self.labels}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a saved state."""
+        self.rows, self.labels = state["rows"], state["labels"]

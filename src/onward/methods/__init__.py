@@ -1,0 +1,41 @@
+"""The methods: a hand-written catalogue, one file each.
+
+To add one, write its file and its line here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from onward.methods.cumulative import Cumulative
+from onward.methods.er import ER
+from onward.methods.finetune import Finetune
+from onward.methods.nap import Nap
+from onward.methods.scratch import Scratch
+from onward.train.method import GradientMethod
+
+
+@dataclass(frozen=True)
+class MethodCard:
+    """A method of the catalogue: what it is called, what it does, who proposed it."""
+
+    name: str
+    make: type[GradientMethod]
+    source: str
+    tasks: tuple[str, ...] = ("one_label",)
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the method's own documentation."""
+        return (self.make.__doc__ or "").strip().split("\n")[0]
+
+
+METHODS: Mapping[str, MethodCard] = {
+    card.name: card
+    for card in (
+        MethodCard("finetune", Finetune, "CLEAR, TiC-CLIP (Sequential)"),
+        MethodCard("nap", Nap, "CLEAR"),
+        MethodCard("scratch", Scratch, "CLEAR"),
+        MethodCard("cumulative", Cumulative, "CLEAR, TiC-CLIP (Cumulative-All)"),
+        MethodCard("er", ER, "Rolnick et al. 2019"),
+    )
+}

@@ -1,0 +1,33 @@
+"""Napping: learn once, then sleep."""
+
+from typing import Any
+
+from onward.budget import Budget
+from onward.train.method import GradientMethod, TrainingSet
+from onward.types import View
+
+
+class Nap(GradientMethod):
+    """Train on the first view and on nothing after it, to see how stale a model goes.
+
+    References
+    ----------
+    CLEAR supplement, section 5.
+    """
+
+    def __init__(self) -> None:
+        self._asleep = False
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose the first view whole, and nothing of any later one."""
+        training = TrainingSet(new, epoch=0 if self._asleep else len(new))
+        self._asleep = True
+        return training
+
+    def state(self) -> dict[str, Any]:
+        """Return whether the first view has passed."""
+        return {"asleep": self._asleep}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take that back."""
+        self._asleep = state["asleep"]

@@ -1,0 +1,31 @@
+"""What the gradient learner needs of a model."""
+
+from typing import Protocol
+
+import torch
+
+
+class Model(Protocol):
+    """A function with weights, its gradient, and its cost.
+
+    ``macs`` is the number of multiply-accumulates of one sample's forward pass.
+    """
+
+    parameters: dict[str, torch.Tensor]
+    classes: int
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one forward pass of one sample."""
+
+    def reset(self, generator: torch.Generator) -> None:
+        """Draw all weights anew."""
+
+    def grow(self, classes: int, generator: torch.Generator) -> None:
+        """Make room for this many classes; those known before keep their weights."""
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the outputs, and remember what `backward` needs."""
+
+    def backward(self, slope: torch.Tensor) -> None:
+        """Turn the loss's slope at the last outputs into a gradient on every parameter."""

@@ -1,0 +1,28 @@
+"""The protocols, as literals."""
+
+from onward.types import Folds, Holdout, Protocol
+
+IID = Protocol(
+    name="iid",
+    summary="learn 70 % of the groups of each period, test the other 30 % in every period",
+    tests="all",
+    split=Holdout(0.3),
+)
+
+STREAMING = Protocol(
+    name="streaming",
+    summary="learn now, test in the future: only periods that have not come yet are tested",
+    tests="future",
+    split=Folds(5),
+)
+
+ONLINE = Protocol(
+    name="online",
+    summary="one pass in order of time, ten samples at a time, no word of where a period ends",
+    tests="all",
+    split=Holdout(0.3),
+    batch=10,
+    limits={"passes": 1},
+)
+
+PROTOCOLS = {protocol.name: protocol for protocol in (IID, STREAMING, ONLINE)}

@@ -1,0 +1,94 @@
+"""Reading run folders, trusting nothing: every byte is checked against the manifest."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pydantic
+
+from onward.errors import DamagedFolderError, OnwardError
+from onward.results.schema import SCHEMA, Cost, FileMark, Manifest, RunSpec, Score
+
+_MOVE = "move that folder away and run again; nothing in it has been changed"
+
+
+def mark(folder: Path, name: str) -> FileMark:
+    """Return the size and hash of a file as it is now."""
+    content = (folder / name).read_bytes()
+    return FileMark(size=len(content), sha256=hashlib.sha256(content).hexdigest())
+
+
+def check_mark(folder: Path, name: str, expected: FileMark) -> bytes:
+    """Return the committed part of a file; raise if it is not what was committed."""
+    try:
+        with (folder / name).open("rb") as file:
+            content = file.read(expected.size)
+    except OSError as error:
+        raise DamagedFolderError(
+            f"expected {name} in {folder}, found none ({error.strerror}); {_MOVE}"
+        ) from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != expected.sha256:
+        raise DamagedFolderError(
+            f"{name} in {folder} is damaged: expected {expected.size} bytes with sha256 "
+            f"{expected.sha256[:12]}…, found {len(content)} with {found[:12]}…; {_MOVE}"
+        )
+    return content
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """Return what is committed in a folder, or None if nothing is."""
+    path = folder / "manifest.json"
+    if not path.exists():
+        return None
+    text = path.read_bytes()
+    try:
+        version = json.loads(text)["schema_version"]
+        if isinstance(version, int) and version > SCHEMA:
+            raise OnwardError(
+                f"{folder} was written by a newer Onward (folder version {version}); this one "
+                f"reads up to {SCHEMA}. Upgrade Onward to read it"
+            )
+        return Manifest.model_validate_json(text)
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedFolderError(f"manifest.json in {folder} is damaged; {_MOVE}") from error
+
+
+def read_spec(folder: Path) -> RunSpec:
+    """Return what a run was asked."""
+    try:
+        return RunSpec.model_validate_json((folder / "spec.json").read_bytes())
+    except pydantic.ValidationError as error:
+        raise DamagedFolderError(f"spec.json in {folder} is damaged; {_MOVE}") from error
+
+
+def read_scores(folder: Path, manifest: Manifest) -> list[Score]:
+    """Return the committed scores."""
+    if "scores.jsonl" not in manifest.files:
+        return []
+    content = check_mark(folder, "scores.jsonl", manifest.files["scores.jsonl"])
+    return [Score.model_validate_json(line) for line in content.splitlines()]
+
+
+def read_cost(folder: Path, manifest: Manifest) -> Cost | None:
+    """Return what a complete run spent."""
+    if not manifest.complete:
+        return None
+    return Cost.model_validate_json(check_mark(folder, "cost.json", manifest.files["cost.json"]))
+
+
+def find_folders(root: Path) -> Iterator[Path]:
+    """Yield every run folder at or below a path, in the order of their names."""
+    if not root.exists():
+        raise OnwardError(
+            f"expected a folder with results, found nothing at {root}. "
+            "Run something first: onward run clear --data emoji --method er --out DIR"
+        )
+    folders = sorted(path.parent for path in root.rglob("spec.json"))
+    if not folders:
+        raise OnwardError(
+            f"expected run folders below {root} (each has a spec.json), found none. "
+            "Give the folder that was --out of onward run"
+        )
+    yield from folders

@@ -1,0 +1,113 @@
+"""What came out of a run, to compute with."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from onward.errors import OnwardError, unknown
+from onward.results import predictions
+from onward.results.read import check_mark, read_cost, read_manifest, read_scores, read_spec
+from onward.results.schema import Cost, Manifest, RunSpec, Score
+from onward.tasks import TASKS
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """One run: what was asked, its scores, its cost, and each single decision.
+
+    ``path`` is None for a run that left no folder. ``decisions`` maps a period to the table of
+    predictions made after it, with the classes it indexes into.
+    """
+
+    spec: RunSpec
+    scores: tuple[Score, ...]
+    cost: Cost | None
+    path: Path | None
+    decisions: dict[int, tuple[pa.Table, tuple[str, ...]]]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run is finished."""
+        return self.cost is not None
+
+    def matrix(self, metric: str | None = None) -> NDArray[np.float64]:
+        """Return the score matrix: R[i, j] is the score on period j after learning period i.
+
+        Cells that the protocol leaves empty, or that are not there yet, are NaN.
+
+        Parameters
+        ----------
+        metric
+            The name of a score; by default the headline of the task kind.
+        """
+        periods = len(self.spec.periods)
+        matrix = np.full((periods, periods), np.nan)
+        for score in self.scores:
+            if score.tested_on is not None:
+                matrix[score.learned_upto, score.tested_on] = self._value(score, metric)
+        return matrix
+
+    def static(self, test: str, metric: str | None = None) -> NDArray[np.float64]:
+        """Return the scores on a static test after each period."""
+        known = {score.test for score in self.scores if score.tested_on is None}
+        if test not in known:
+            raise unknown("static test", test, known or {"(none)"}, "onward list benchmarks")
+        values = np.full(len(self.spec.periods), np.nan)
+        for score in self.scores:
+            if score.tested_on is None and score.test == test:
+                values[score.learned_upto] = self._value(score, metric)
+        return values
+
+    def class_matrix(self) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+        """Return accuracies as an array (learned_upto, tested_on, class), and the classes."""
+        if not self.decisions:
+            raise OnwardError("this run kept no predictions; run it without --no-predictions")
+        periods = len(self.spec.periods)
+        classes = max((names for _, names in self.decisions.values()), key=len)
+        result = np.full((periods, periods, len(classes)), np.nan)
+        for learned_upto, (table, _) in self.decisions.items():
+            tested_on = table.column("tested_on").to_numpy()
+            target = table.column("target").to_numpy()
+            right = table.column("decision").to_numpy() == target
+            for period in np.unique(tested_on[tested_on != predictions.STATIC]):
+                for label in np.unique(target[tested_on == period]):
+                    cell = (tested_on == period) & (target == label)
+                    result[learned_upto, period, label] = right[cell].mean()
+        return result, classes
+
+    def _value(self, score: Score, metric: str | None) -> float:
+        name = metric or TASKS[self.spec.task].headline
+        if name not in score.scores:
+            raise unknown("score", name, score.scores, "onward show DIR --json")
+        value = score.scores[name]
+        return np.nan if value is None else value
+
+
+def load_record(folder: Path, *, with_decisions: bool = True) -> RunRecord:
+    """Read a run folder, complete or not.
+
+    Parameters
+    ----------
+    folder
+        The run's own folder, the one with ``spec.json``.
+    with_decisions
+        Whether to read the per-sample predictions too.
+    """
+    manifest = read_manifest(folder) or Manifest()
+    if "spec.json" in manifest.files:
+        check_mark(folder, "spec.json", manifest.files["spec.json"])
+    decisions = {}
+    for name, expected in manifest.files.items():
+        if with_decisions and name.startswith("predictions/"):
+            check_mark(folder, name, expected)
+            decisions[int(Path(name).stem)] = predictions.decode(folder / name)
+    return RunRecord(
+        spec=read_spec(folder),
+        scores=tuple(read_scores(folder, manifest)),
+        cost=read_cost(folder, manifest),
+        path=folder,
+        decisions=decisions,
+    )

@@ -1,0 +1,118 @@
+"""What a run folder holds, typed and versioned, in one file.
+
+========================  =========================================================
+``spec.json``             `RunSpec`: what was asked; its hash names the folder
+``env.json``              `Environment` of the process that began the run
+``scores.jsonl``          one `Score` per line, grows period by period
+``predictions/i.parquet`` the decisions after period i: test, tested_on, id, target, decision
+``cost.json``             `Cost`, once the run is complete
+``log.jsonl``             what happened when: starts, resumes, periods; times live here only
+``checkpoint/``           the newest state of the learner and the loop
+``manifest.json``         `Manifest`: size and hash of everything above that is committed
+========================  =========================================================
+
+A folder is read through its manifest: what is not in it, or lies beyond the recorded size, was
+being written when the process ended and does not count.
+"""
+
+import hashlib
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA = 1
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=True)
+
+
+class RunSpec(_Stored):
+    """Everything that decides what a run computes."""
+
+    schema_version: int = SCHEMA
+    benchmark: str
+    data: str
+    data_digest: str
+    task: str
+    protocol: dict[str, Any]
+    recipe_name: str
+    recipe: dict[str, Any]
+    method: str
+    method_options: dict[str, Any] = Field(default_factory=dict)
+    method_digest: str | None = None
+    limits: dict[str, float] = Field(default_factory=dict)
+    seed: int
+    periods: list[str]
+
+    @property
+    def hash(self) -> str:
+        """Name this spec: equal specs, and only those, have equal hashes."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+    def without_seed(self) -> str:
+        """Name what this run shares with its repetitions under other seeds."""
+        return self.model_copy(update={"seed": 0}).hash
+
+
+class Environment(_Stored):
+    """Where a run was made."""
+
+    onward: str
+    python: str
+    platform: str
+    cpus: int
+    packages: dict[str, str]
+
+
+class Score(_Stored):
+    """One cell: the scores on one test of the model that has learned up to one period.
+
+    ``tested_on`` is ``None`` for a static test, which belongs to no period.
+    """
+
+    learned_upto: int
+    tested_on: int | None
+    test: str
+    samples: int
+    scores: dict[str, float | None]
+
+
+class Cost(_Stored):
+    """What a run spent. Work lost to a kill and done again is counted once."""
+
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    peak_memory_bytes: int = 0
+    samples: int = 0
+    iterations: int = 0
+    macs: int = 0
+    parameters: int = 0
+    stored_samples: int = 0
+    stored_bytes: int = 0
+
+
+class Progress(_Stored):
+    """Where the loop is: `learned` samples of `period` are behind it, and maybe part of a call."""
+
+    period: int = 0
+    learned: int = 0
+    inside_call: bool = False
+    spent: dict[str, float] = Field(default_factory=dict)
+    totals: dict[str, int] = Field(default_factory=dict)
+    cost: Cost = Cost()
+
+
+class FileMark(_Stored):
+    """The committed part of a file: its first `size` bytes, and their hash."""
+
+    size: int
+    sha256: str
+
+
+class Manifest(_Stored):
+    """What is committed."""
+
+    schema_version: Literal[1] = 1
+    complete: bool = False
+    files: dict[str, FileMark] = Field(default_factory=dict)

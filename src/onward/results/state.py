@@ -1,0 +1,58 @@
+"""A learner's state on disk: arrays in safetensors, the rest in JSON, no pickle."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from onward.errors import DamagedFolderError
+
+_ARRAY = "__array__"
+
+
+def save_state(folder: Path, state: dict[str, Any]) -> None:
+    """Write nested dictionaries of arrays, numbers, texts and lists.
+
+    Parameters
+    ----------
+    folder
+        Where ``state.json`` and ``arrays.safetensors`` go.
+    state
+        What to write; numpy arrays may stand anywhere in it.
+    """
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+
+    def plain(value: Any, path: str) -> Any:
+        if isinstance(value, np.ndarray):
+            arrays[path] = np.ascontiguousarray(value)
+            return {_ARRAY: path}
+        if isinstance(value, dict):
+            return {key: plain(item, f"{path}/{key}") for key, item in value.items()}
+        return value
+
+    text = json.dumps(plain(state, ""), indent=1)
+    save_file(arrays, folder / "arrays.safetensors")
+    (folder / "state.json").write_text(text)
+
+
+def load_state(folder: Path) -> dict[str, Any]:
+    """Read what `save_state` wrote."""
+    try:
+        arrays = load_file(folder / "arrays.safetensors")
+        state: dict[str, Any] = json.loads((folder / "state.json").read_text())
+    except (OSError, ValueError) as error:
+        raise DamagedFolderError(
+            f"the learner's state in {folder} cannot be read: {error}"
+        ) from error
+
+    def rich(value: Any) -> Any:
+        if isinstance(value, dict):
+            if set(value) == {_ARRAY}:
+                return arrays[value[_ARRAY]]
+            return {key: rich(item) for key, item in value.items()}
+        return value
+
+    result: dict[str, Any] = rich(state)
+    return result

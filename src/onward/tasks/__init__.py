@@ -1,0 +1,8 @@
+"""The task kinds: what is predicted, and how it is scored."""
+
+from collections.abc import Mapping
+
+from onward.tasks.one_label import OneLabel
+from onward.types import Task
+
+TASKS: Mapping[str, Task] = {task.name: task for task in (OneLabel(),)}

@@ -1,0 +1,90 @@
+"""The task kind with one label per sample."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from onward.errors import OnwardError
+from onward.types import Array, Loss
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class OneLabel:
+    """Each sample has exactly one label: cross-entropy to learn, accuracy to judge.
+
+    Outputs of the gradient learner are logits. The tensors bring their own operations, so this
+    module scores with numpy alone where no learning framework is loaded.
+    """
+
+    name: str = "one_label"
+    headline: str = "accuracy"
+
+    def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
+        """Return the mean cross-entropy; its slope is (softmax - one-hot) / n."""
+        log_probability = outputs.log_softmax(1)
+        chosen = targets.unsqueeze(1)
+        slope = log_probability.exp()
+        slope.scatter_add_(1, chosen, slope.new_full((len(targets), 1), -1.0))
+        return Loss(slope / len(targets), lambda: -log_probability.gather(1, chosen).mean().item())
+
+    def distance(self, outputs: "Tensor", teacher: "Tensor") -> Loss:
+        """Return the mean cross-entropy to the teacher's softmax, on the classes both know."""
+        known = teacher.shape[1]
+        log_probability = outputs[:, :known].log_softmax(1)
+        soft = teacher.softmax(1)
+        slope = outputs.new_zeros(outputs.shape)
+        slope[:, :known] = (log_probability.exp() - soft) / len(outputs)
+        return Loss(slope, lambda: -(soft * log_probability).sum(1).mean().item())
+
+    def decode(self, outputs: Any, classes: tuple[str, ...], samples: int) -> Array:
+        """Accept scores per class, class indices or class names; return class indices."""
+        found = np.asarray(outputs)
+        if found.ndim == 2 and found.shape == (samples, len(classes)):
+            if not np.isfinite(found).all():
+                raise OnwardError(
+                    "expected finite scores from predict(view), found NaN or infinity; the model "
+                    "has probably diverged: lower its learning rate"
+                )
+            return np.asarray(found.argmax(1), np.int64)
+        if found.shape == (samples,) and np.issubdtype(found.dtype, np.integer):
+            if len(found) and not (found.min() >= 0 and found.max() < len(classes)):
+                raise OnwardError(
+                    f"expected class indices from 0 to {len(classes) - 1} from predict(view), "
+                    f"found {found.min()} to {found.max()}"
+                )
+            return found.astype(np.int64)
+        if found.shape == (samples,) and found.dtype.kind in "UO":
+            index = {name: number for number, name in enumerate(classes)}
+            strangers = sorted({str(name) for name in found if name not in index})
+            if strangers:
+                raise OnwardError(
+                    f"expected class names out of {', '.join(classes)} from predict(view), found "
+                    f"{', '.join(strangers[:3])}"
+                )
+            return np.array([index[name] for name in found], np.int64)
+        raise OnwardError(
+            f"expected from predict(view) an array of {samples} class indices or names, or of "
+            f"shape ({samples}, {len(classes)}) with a score per class; found shape {found.shape} "
+            f"of type {found.dtype}"
+        )
+
+    def score(self, decisions: Array, targets: Array) -> dict[str, float]:
+        """Return the share of right decisions, over samples and as the mean over classes.
+
+        Examples
+        --------
+        >>> OneLabel().score(np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0]))
+        {'accuracy': 0.75, 'class_mean_accuracy': 0.75}
+        >>> OneLabel().score(np.array([0, 0, 0, 0]), np.array([0, 0, 0, 1]))
+        {'accuracy': 0.75, 'class_mean_accuracy': 0.5}
+        """
+        right = decisions == targets
+        per_class = [float(right[targets == label].mean()) for label in np.unique(targets)]
+        return {
+            "accuracy": float(right.mean()) if len(right) else float("nan"),
+            "class_mean_accuracy": float(np.mean(per_class)) if per_class else float("nan"),
+        }

@@ -1,0 +1,1 @@
+"""The gradient learner: batches, budget, schedules, cost counting."""

@@ -1,0 +1,184 @@
+"""The gradient learner: any method of the five questions, trained under a budget, resumable."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from onward.budget import Budget
+from onward.errors import OnwardError
+from onward.models import MODELS, Model
+from onward.results.state import load_state, save_state
+from onward.train.method import GradientMethod, TrainingSet
+from onward.train.sgd import SGD
+from onward.types import Array, Rows, Setting, View
+
+
+class GradientLearner:
+    """Trains a model by mini-batches as a method says.
+
+    All randomness is drawn from the seed and a counter (call, epoch), never from a generator
+    that runs along: a resumed call continues with the very batches it would have seen.
+
+    Parameters
+    ----------
+    method
+        Answers the five questions.
+    setting
+        The task kind, the recipe and the seed.
+    """
+
+    def __init__(self, method: GradientMethod, setting: Setting) -> None:
+        self.method = method
+        self.setting = setting
+        self._recipe = setting.recipe
+        self._model: Model | None = None
+        self._shape: tuple[int, ...] = ()
+        self._calls = 0
+        # Of a call under way: its finished steps, what the method knew when it began, and what
+        # the optimiser has gathered since.
+        self._steps_done: int | None = None
+        self._method_before: dict[str, Any] = {}
+        self._velocity: dict[str, torch.Tensor] = {}
+        method.begin(setting)
+
+    def learn(self, view: View, budget: Budget) -> None:
+        """Train on the view as the method says."""
+        with _one_thread():
+            resumed = self._steps_done is not None
+            if not resumed:
+                self._method_before = self.method.state()
+            training = self.method.trains_on(view, budget)
+            model = self._model_for(training.view)
+            if not resumed:
+                self.method.starts_from(model, self._generator())
+                self._velocity = {}
+                self._steps_done = 0
+            self._descend(model, training, budget)
+            self.method.afterwards(model, view, budget)
+            self._steps_done = None
+            self._calls += 1
+
+    def predict(self, view: View) -> Array:
+        """Return the model's outputs."""
+        if self._model is None:
+            raise OnwardError("predict was called before anything had been learned")
+        with _one_thread():
+            return self._model.forward(torch.from_numpy(view.inputs())).numpy()
+
+    def save(self, folder: Path) -> None:
+        """Write everything that continuing needs, between two calls or inside one."""
+        if self._model is None:
+            raise OnwardError("there is nothing to save before the first call of learn")
+        under_way = self._steps_done is not None
+        state = {
+            "calls": self._calls,
+            "steps_done": self._steps_done,
+            "shape": list(self._shape),
+            "classes": self._model.classes,
+            "parameters": {name: p.numpy() for name, p in self._model.parameters.items()},
+            "velocity": {name: v.numpy() for name, v in self._velocity.items()},
+            "method": self._method_before if under_way else self.method.state(),
+        }
+        save_state(folder, state)
+
+    def load(self, folder: Path) -> None:
+        """Continue from what `save` wrote."""
+        state = load_state(folder)
+        self._calls, self._steps_done = state["calls"], state["steps_done"]
+        self._shape = tuple(state["shape"])
+        self._model = MODELS[self._recipe.model](self._shape, state["classes"], self._generator())
+        for name, values in state["parameters"].items():
+            self._model.parameters[name].copy_(torch.from_numpy(values))
+        self._velocity = {name: torch.from_numpy(v) for name, v in state["velocity"].items()}
+        self.method.restore(state["method"])
+        self._method_before = state["method"]
+
+    def _model_for(self, view: View) -> Model:
+        classes = len(view.classes)
+        if self._model is None:
+            self._shape = view.input_shape
+            self._model = MODELS[self._recipe.model](self._shape, classes, self._generator())
+        self._model.grow(classes, self._generator())
+        return self._model
+
+    def _descend(self, model: Model, training: TrainingSet, budget: Budget) -> None:
+        recipe, view = self._recipe, training.view
+        if training.epoch == 0:
+            return
+        budget.declare(parameters=sum(p.numel() for p in model.parameters.values()))
+        optimizer = SGD(
+            model.parameters,
+            momentum=recipe.momentum,
+            weight_decay=recipe.weight_decay,
+            velocity=self._velocity,
+        )
+        self._velocity = optimizer.velocity
+        labels = torch.from_numpy(view.labels)
+        steps = Steps(training, recipe.batch_size, [self.setting.seed, self._calls])
+        epochs = min(recipe.epochs, budget.limits.get("passes", recipe.epochs))
+        total = int(min(epochs * steps.per_epoch, budget.limits.get("iterations", np.inf)))
+        done = self._steps_done or 0
+        for step in range(done, total):
+            positions = steps[step]
+            budget.spend(iterations=1, macs=model.macs * len(positions), batch_size=len(positions))
+            outputs = model.forward(torch.from_numpy(view.inputs(positions)))
+            loss = self.method.minimises(model, outputs, labels[torch.from_numpy(positions)])
+            model.backward(loss.slope)
+            self.method.gradient(model)
+            late = step >= recipe.decay_after * total
+            optimizer.step(recipe.learning_rate * (recipe.decay if late else 1.0))
+            self._steps_done = step + 1
+            budget.checkpoint(self)
+
+    def _generator(self) -> torch.Generator:
+        seed = np.random.SeedSequence([self.setting.seed, self._calls]).generate_state(1)[0]
+        return torch.Generator().manual_seed(int(seed))
+
+
+class Steps:
+    """The batches of one call of `learn`, by step number.
+
+    Every epoch is a new permutation of the samples that make it up. Replayed samples come round
+    in permutations too, so that each is seen about as often as the others.
+    """
+
+    def __init__(self, training: TrainingSet, batch_size: int, key: list[int]) -> None:
+        self._training = training
+        self._size = batch_size
+        self._key = key
+        self.per_epoch = -(-training.epoch // batch_size)
+        self._epoch = -1
+
+    def __getitem__(self, step: int) -> Rows:
+        epoch, batch = divmod(step, self.per_epoch)
+        if epoch != self._epoch:
+            self._shuffle(epoch)
+        chosen = self._order[batch * self._size : (batch + 1) * self._size]
+        replay = self._training.replay
+        again = self._replay[batch * replay : (batch + 1) * replay]
+        return np.concatenate([chosen, again]) if len(again) else chosen
+
+    def _shuffle(self, epoch: int) -> None:
+        rng = np.random.default_rng([*self._key, epoch])
+        self._epoch = epoch
+        self._order = rng.permutation(self._training.epoch)
+        spare = np.arange(self._training.epoch, len(self._training.view))
+        wanted = self.per_epoch * self._training.replay if len(spare) else 0
+        rounds = [rng.permutation(spare) for _ in range(-(-wanted // max(len(spare), 1)))]
+        self._replay = np.concatenate(rounds) if rounds else spare[:0]
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Compute on one thread: the same numbers on every machine, and one worker per core."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        torch.set_num_threads(before)

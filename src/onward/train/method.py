@@ -1,0 +1,75 @@
+"""The five questions that every gradient method answers."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from onward.budget import Budget
+from onward.types import Loss, Setting, View
+
+if TYPE_CHECKING:
+    import torch
+
+    from onward.models import Model
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """What one call of `learn` trains on.
+
+    Parameters
+    ----------
+    view
+        The samples: those that make up an epoch, then those that are only replayed.
+    epoch
+        How many samples make up an epoch; the rest are drawn from, `replay` for every batch.
+    replay
+        How many replayed samples each batch gets in addition.
+    """
+
+    view: View
+    epoch: int
+    replay: int = 0
+
+
+class GradientMethod:
+    """Finetuning's answers to the five questions; a method overrides the ones it answers otherwise.
+
+    | question | member |
+    |---|---|
+    | what does it train on? | `trains_on` |
+    | which weights does it start from? | `starts_from` |
+    | what does it minimise? | `minimises` |
+    | what happens to the gradient? | `gradient` |
+    | what does it do afterwards? | `afterwards` |
+
+    A method that keeps anything between two calls gives it to `state` and takes it back in
+    `restore`; that is all it needs to resume.
+    """
+
+    def begin(self, setting: Setting) -> None:
+        """Prepare for a run, before anything is seen."""
+        self.setting = setting
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose the samples to train on: here, the new ones."""
+        return TrainingSet(new, epoch=len(new))
+
+    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
+        """Choose the weights to start from: here, the last ones."""
+
+    def minimises(self, model: "Model", outputs: "torch.Tensor", targets: "torch.Tensor") -> Loss:
+        """Return the loss of a batch and its slope: here, the task loss."""
+        return self.setting.task.loss(outputs, targets)
+
+    def gradient(self, model: "Model") -> None:
+        """Change the gradient of a batch before the step: here, not at all."""
+
+    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+        """Do what is due once the new samples are learned: here, nothing."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what must survive from one call to the next."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` returned."""

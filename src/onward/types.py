@@ -1,0 +1,394 @@
+"""The contract between data, learners and the loop, on one page.
+
+A **stream** is an immutable sequence of dated **periods** cut out of a **table**. The loop
+(`onward.run`) shows a **learner** one **view** after another under a **protocol** and a
+**budget**, and hands its outputs to the **task kind**, which scores them. A learner never holds
+the stream, a test view while it learns, or a label before its time.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, overload, runtime_checkable
+from typing import Protocol as Interface
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from onward.budget import Budget
+from onward.errors import LookAheadError
+
+Array = NDArray[Any]
+Rows = NDArray[np.int64]
+
+
+class Column(Interface):
+    """A wide column: anything with a shape that is indexed by an array of rows.
+
+    A numpy array is one. A lazy one decodes images or reads shards when it is indexed, so that a
+    table can be larger than memory.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows, then the shape of one value."""
+
+    def __getitem__(self, rows: Rows, /) -> Array:
+        """Return the values of these rows, in this order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Samples as columns: Arrow for what is narrow, arrays or lazy readers for what is wide.
+
+    Parameters
+    ----------
+    columns
+        One row per sample: ``id``, ``time`` and, as the data has them, ``label``, ``group``,
+        ``text`` and attributes.
+    wide
+        Row-aligned wide columns, such as ``image``. A learner sees the one named ``input``.
+    digest
+        Content hash: two tables with one digest hold the same samples.
+    """
+
+    columns: pa.Table
+    wide: Mapping[str, Column]
+    digest: str
+
+    def __len__(self) -> int:
+        return int(self.columns.num_rows)
+
+    def values(self, name: str) -> Array:
+        """Return one narrow column as a numpy array."""
+        return np.asarray(self.columns.column(name).to_numpy(zero_copy_only=False))
+
+    def with_input(self, column: Column) -> "Table":
+        """Return this table with the column that learners see."""
+        return replace(self, wide={**self.wide, "input": column})
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Rows of a table, with the labels that go with them at one moment.
+
+    One label per sample is an array of class indices; many labels are a boolean matrix; boxes
+    are an object array.
+    """
+
+    rows: Rows
+    labels: Array
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, positions: Rows | slice) -> "Samples":
+        return Samples(self.rows[positions], self.labels[positions])
+
+    @staticmethod
+    def join(parts: Sequence["Samples"]) -> "Samples":
+        """Return all parts, one after the other."""
+        return Samples(
+            np.concatenate([part.rows for part in parts]),
+            np.concatenate([part.labels for part in parts]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Period:
+    """A dated slice of time: what it brings for training, and what tests it.
+
+    ``train`` carries the labels that a learner is shown, ``test`` the labels that the judge
+    knows. ``classes`` is the label space once this period has arrived: it may grow from period
+    to period, always at its end.
+    """
+
+    index: int
+    name: str
+    start: date
+    end: date
+    train: Samples
+    test: Samples
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Stream(Sequence[Period]):
+    """An immutable sequence of periods. It has no cursor: only iteration moves time.
+
+    ``static`` holds tests that belong to no period and are given after every one.
+    """
+
+    table: Table
+    periods: tuple[Period, ...]
+    static: Mapping[str, Samples] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.periods)
+
+    @overload
+    def __getitem__(self, index: int) -> Period: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Stream": ...
+    def __getitem__(self, index: int | slice) -> "Period | Stream":
+        if isinstance(index, slice):
+            return replace(self, periods=self.periods[index])
+        return self.periods[index]
+
+
+@dataclass(frozen=True)
+class Holdout:
+    """Hold a share of the groups out of training in every period."""
+
+    share: float
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Cut the groups into k folds; seed s holds out fold s mod k."""
+
+    k: int
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What is revealed for training, and what is tested, when. Pure data.
+
+    Parameters
+    ----------
+    tests
+        The periods tested after each one: ``all``, or only those in its ``future``.
+    split
+        How groups are kept apart.
+    batch
+        ``None`` reveals a period at a time. A number b is online: views of at most b samples, in
+        order of time, each once, with no word of where a period ends.
+    limits
+        The budget, by the names of `onward.budget.LIMITS`.
+    """
+
+    name: str
+    summary: str
+    tests: Literal["all", "future"]
+    split: Holdout | Folds
+    batch: int | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+    def tested(self, learned_upto: int, periods: int) -> range:
+        """Return the periods to test once period `learned_upto` has been learned."""
+        return range(learned_upto + 1 if self.tests == "future" else 0, periods)
+
+
+class Call:
+    """One call of `learn` or `predict`: its views die with it. `predict` has no budget."""
+
+    def __init__(self, budget: Budget | None) -> None:
+        self.budget = budget
+        self.over = False
+
+
+class View:
+    """The samples that a learner may see at one moment, with the labels that it may see.
+
+    Reading a view after its call has returned raises. What should outlive the call is held
+    through the budget, and read back through a later view's `also`.
+    """
+
+    def __init__(
+        self, table: Table, samples: Samples, classes: tuple[str, ...], call: Call, held: int = 0
+    ) -> None:
+        self.classes = classes
+        self._table = table
+        self._samples = samples
+        self._call = call
+        self._new = len(samples) - held
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """The shape of one input."""
+        return self._table.wide["input"].shape[1:]
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of these samples: their names in memories."""
+        return self._readable().rows
+
+    @property
+    def labels(self) -> Array:
+        """The labels that may be seen now, as indices into `classes`. A test view has none."""
+        if self._call.budget is None:
+            raise LookAheadError(
+                "labels are shown by learn(view, budget) only; found a learner that reads them in "
+                "predict(view). Predict from view.inputs()"
+            )
+        return self._readable().labels
+
+    def inputs(self, positions: Rows | slice = slice(None)) -> Array:
+        """Return the inputs of the samples at these positions, by default of all."""
+        rows = self._readable().rows[positions]
+        if self._call.budget is not None:
+            new = np.count_nonzero(np.arange(len(self))[positions] < self._new)
+            self._call.budget.read(len(rows), new=int(new))
+        return self._table.wide["input"][rows]
+
+    def column(self, name: str) -> Array:
+        """Return a narrow column, such as ``time`` or ``text``."""
+        if name in ("label", "labels", "group"):
+            raise LookAheadError(
+                f"column {name!r} belongs to the judge; the labels to learn from are view.labels"
+            )
+        return self._table.values(name)[self._readable().rows]
+
+    def also(self, rows: Rows, labels: Array) -> "View":
+        """Return this view with held samples behind it, under the labels they were held with."""
+        mine, budget = self._readable(), self._call.budget
+        strangers = np.setdiff1d(rows, budget.held if budget is not None else [])
+        if len(strangers):
+            raise LookAheadError(
+                f"expected samples that the budget holds, found {len(strangers)} others (first: "
+                f"row {strangers[0]}). Call budget.hold(rows) before learn returns"
+            )
+        joined = Samples.join([mine, Samples(rows, labels)])
+        return View(self._table, joined, self.classes, self._call, held=len(joined) - self._new)
+
+    def _readable(self) -> Samples:
+        if self._call.over:
+            raise LookAheadError(
+                "a view was read after its call had returned. Keep samples with budget.hold(rows) "
+                "and read them with a later view.also(rows, labels)"
+            )
+        return self._samples
+
+
+@runtime_checkable
+class Learner(Interface):
+    """How a model is updated when samples arrive: the two verbs."""
+
+    def learn(self, view: View, budget: Budget, /) -> None:
+        """Learn from the samples shown."""
+
+    def predict(self, view: View, /) -> Any:
+        """Return the outputs for these samples, in order, and change nothing."""
+
+
+@runtime_checkable
+class SavingLearner(Learner, Interface):
+    """A learner whose run resumes where it was; one without is replayed from the first period.
+
+    A run even resumes inside a long call if the learner calls ``budget.checkpoint(self)``
+    between two steps and, once loaded, goes on with the call when it is made again.
+    """
+
+    def save(self, folder: Path, /) -> None:
+        """Write everything that continuing needs."""
+
+    def load(self, folder: Path, /) -> None:
+        """Continue from what `save` wrote."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss by its slope, the derivative with respect to the outputs, and its value on demand.
+
+    Descending needs the slope alone; most steps never ask for the value.
+    """
+
+    slope: Any
+    value: Callable[[], float]
+
+
+class Task(Interface):
+    """What is predicted: it owns the loss, the decoding, the distance and the score.
+
+    ``loss`` and ``distance`` work on the tensors of the gradient learner; ``decode`` and
+    ``score`` on arrays, with no learning framework.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called in specs."""
+
+    @property
+    def headline(self) -> str:
+        """The score that stands for all of them."""
+
+    def loss(self, outputs: Any, targets: Any) -> Loss:
+        """Compare outputs with targets."""
+
+    def distance(self, outputs: Any, teacher: Any) -> Loss:
+        """Compare outputs with another model's outputs for the same samples."""
+
+    def decode(self, outputs: Any, classes: tuple[str, ...], samples: int) -> Array:
+        """Turn whatever `predict` returned into one decision per sample, or say what is wrong."""
+
+    def score(self, decisions: Array, targets: Array) -> dict[str, float]:
+        """Score decisions against the judge's labels."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a method is told before it sees anything: the task kind, its recipe and its seed."""
+
+    task: Task
+    recipe: Any
+    seed: int
+
+
+Method = Callable[[Setting], Learner]
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a benchmark is, for people: who made it, from what, under which terms."""
+
+    title: str
+    summary: str
+    licence: str
+    citation: str
+    numbers: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """A stream in the making: raw samples, how they become inputs, how time is cut.
+
+    Parameters
+    ----------
+    raw
+        The samples as they were read.
+    prepare
+        Gives the samples their ``input``. What it fits, it may fit on the unlabelled past only.
+    cut
+        Makes the stream for one seed: periods, splits, visible labels.
+    recipes
+        Training recipes by name; `recipe` is the one in use.
+    files
+        Where the data lies, so that checks can watch a learner that reads it behind our back.
+    """
+
+    name: str
+    data: str
+    card: Card
+    task: Task
+    protocol: Protocol
+    raw: Table
+    prepare: Callable[[Table], Table]
+    cut: Callable[[Table, Protocol, int], Stream]
+    recipes: Mapping[str, Any]
+    recipe: str
+    files: tuple[Path, ...] = ()
+
+    @cached_property
+    def table(self) -> Table:
+        """The samples with their inputs."""
+        return self.prepare(self.raw)
+
+    def stream(self, seed: int = 0) -> Stream:
+        """Return the stream of one seed. Seeds change the split and the order together."""
+        return self.cut(self.table, self.protocol, seed)
