@@ -64,13 +64,11 @@ def sweep(
     )
     try:
         waiting = [pool.submit(_work, job, out) for job in jobs]
-        unfinished = True
-        while unfinished:
-            _, unfinished = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
+        while not all(future.done() for future in waiting):
+            finished, _ = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
             _pass_on(events, watch)
-            for future in waiting:
-                if future.done():
-                    future.result()
+            for future in finished:
+                future.result()
         return [load_record(future.result()) for future in waiting]
     except BrokenProcessPool as error:
         raise OnwardError(

@@ -229,13 +229,23 @@ class View:
             )
         return self._readable().labels
 
-    def inputs(self, positions: Rows | slice = slice(None)) -> Array:
-        """Return the inputs of the samples at these positions, by default of all."""
+    def inputs(
+        self, positions: Rows | slice = slice(None), *, out: Array | None = None
+    ) -> Array:
+        """Return the inputs of the samples at these positions, by default of all.
+
+        Where the inputs lie in memory, `out` is filled and returned instead of a new array: a
+        fresh one of some megabytes for every batch costs more than the copy.
+        """
         rows = self._readable().rows[positions]
         if self._call.budget is not None:
             new = np.count_nonzero(np.arange(len(self))[positions] < self._new)
             self._call.budget.read(len(rows), new=int(new))
-        return self._table.wide["input"][rows]
+        column = self._table.wide["input"]
+        if out is not None and len(out) >= len(rows) and isinstance(column, np.ndarray):
+            # Rows come from the stream, so none is out of range; "clip" avoids a second buffer.
+            return np.take(column, rows, axis=0, out=out[: len(rows)], mode="clip")
+        return column[rows]
 
     def column(self, name: str) -> Array:
         """Return a narrow column, such as ``time`` or ``text``."""

@@ -119,13 +119,14 @@ class GradientLearner:
         self._velocity = optimizer.velocity
         labels = torch.from_numpy(view.labels)
         steps = Steps(training, recipe.batch_size, [self.setting.seed, self._calls])
-        epochs = min(recipe.epochs, budget.limits.get("passes", recipe.epochs))
-        total = int(min(epochs * steps.per_epoch, budget.limits.get("iterations", np.inf)))
-        done = self._steps_done or 0
-        for step in range(done, total):
+        total = self._steps_affordable(model, steps, training, budget)
+        buffer: Array | None = None
+        for step in range(self._steps_done or 0, total):
             positions = steps[step]
             budget.spend(iterations=1, macs=model.macs * len(positions), batch_size=len(positions))
-            outputs = model.forward(torch.from_numpy(view.inputs(positions)))
+            inputs = view.inputs(positions, out=buffer)
+            buffer = inputs if buffer is None or len(inputs) > len(buffer) else buffer
+            outputs = model.forward(torch.from_numpy(inputs))
             loss = self.method.minimises(model, outputs, labels[torch.from_numpy(positions)])
             model.backward(loss.slope)
             self.method.gradient(model)
@@ -133,6 +134,19 @@ class GradientLearner:
             optimizer.step(recipe.learning_rate * (recipe.decay if late else 1.0))
             self._steps_done = step + 1
             budget.checkpoint(self)
+
+    def _steps_affordable(
+        self, model: Model, steps: "Steps", training: TrainingSet, budget: Budget
+    ) -> int:
+        """Return the recipe's number of steps, or what the budget of this call pays for."""
+        limits, batch = budget.limits, self._recipe.batch_size + training.replay
+        return int(
+            min(
+                min(self._recipe.epochs, limits.get("passes", np.inf)) * steps.per_epoch,
+                limits.get("iterations", np.inf),
+                limits.get("macs", np.inf) // (model.macs * batch),
+            )
+        )
 
     def _generator(self) -> torch.Generator:
         seed = np.random.SeedSequence([self.setting.seed, self._calls]).generate_state(1)[0]

@@ -1,0 +1,87 @@
+"""``onward list``: what there is."""
+
+import json
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from onward.benchmarks import BENCHMARKS, load
+from onward.data import emoji_history
+from onward.methods import METHODS
+from onward.metrics import METRICS
+from onward.protocols import PROTOCOLS
+
+
+class Kind(StrEnum):
+    """What can be listed."""
+
+    benchmarks = "benchmarks"
+    methods = "methods"
+    metrics = "metrics"
+    data = "data"
+
+
+def list_catalogue(
+    kind: Annotated[
+        Kind | None, typer.Argument(help="What to list; everything by default.")
+    ] = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List benchmarks, methods, metrics and data."""
+    kinds = [kind] if kind else list(Kind)
+    found = {k.value: _entries(k) for k in kinds}
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+        return
+    console = Console()
+    for name, entries in found.items():
+        table = Table(
+            title=name, title_justify="left", title_style="bold", box=None, padding=(0, 2)
+        )
+        for column in entries[0]:
+            table.add_column(column, overflow="fold")
+        for entry in entries:
+            table.add_row(*(_text(value) for value in entry.values()))
+        console.print(table)
+        console.print()
+
+
+def _entries(kind: Kind) -> list[dict[str, Any]]:
+    if kind is Kind.benchmarks:
+        return [
+            {
+                "name": name,
+                "summary": (benchmark := load(name)).card.summary,
+                "task": benchmark.task.name,
+                "data": ["emoji"],
+                "protocols": list(PROTOCOLS),
+                "recipes": list(benchmark.recipes),
+            }
+            for name in BENCHMARKS
+        ]
+    if kind is Kind.methods:
+        return [
+            {"name": c.name, "summary": c.summary, "tasks": list(c.tasks), "source": c.source}
+            for c in METHODS.values()
+        ]
+    if kind is Kind.metrics:
+        return [
+            {"name": m.name, "summary": m.summary, "source": m.source} for m in METRICS.values()
+        ]
+    card = emoji_history.card()
+    return [
+        {
+            "name": "emoji",
+            "summary": card["title"],
+            "samples": card["counts"]["rows"],
+            "sha256": card["content_sha256"],
+        }
+    ]
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,64 @@
+"""What people type, turned into values."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from onward.errors import OnwardError
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Read seeds such as ``0``, ``0-4`` or ``0,2,5-7``.
+
+    Examples
+    --------
+    >>> parse_seeds("0,2,5-7")
+    [0, 2, 5, 6, 7]
+    """
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise OnwardError(f"expected seeds such as 0, 0-4 or 0,2,5-7, found {text!r}")
+        seeds += range(int(first), int(last or first) + 1)
+    if not seeds:
+        raise OnwardError(
+            f"expected at least one seed, found {text!r} (a range that runs backwards?)"
+        )
+    return list(dict.fromkeys(seeds))
+
+
+def parse_pairs(texts: Sequence[str], what: str) -> dict[str, Any]:
+    """Read ``name=value`` pairs; values are JSON where they can be, texts otherwise.
+
+    Examples
+    --------
+    >>> parse_pairs(["memory=200", "mode=tail"], "option")
+    {'memory': 200, 'mode': 'tail'}
+    """
+    pairs: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise OnwardError(f"expected --{what} name=value, found {text!r}")
+        try:
+            pairs[name] = json.loads(value)
+        except json.JSONDecodeError:
+            pairs[name] = value
+    return pairs
+
+
+def parse_budget(texts: Sequence[str]) -> dict[str, float]:
+    """Read ``name=number`` pairs.
+
+    Examples
+    --------
+    >>> parse_budget(["iterations=500", "macs=1e12"])
+    {'iterations': 500.0, 'macs': 1000000000000.0}
+    """
+    limits = {}
+    for name, value in parse_pairs(texts, "budget").items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            raise OnwardError(f"expected a positive number for --budget {name}, found {value!r}")
+        limits[name] = float(value)
+    return limits

@@ -1,0 +1,81 @@
+"""Live progress: what is running, the last score, the time left. Quiet without a terminal."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from onward.loop import Event, Watch
+
+
+@contextlib.contextmanager
+def live(runs: int, periods: int) -> Iterator[Watch]:
+    """Show progress over `runs` runs of `periods` periods each, on the error stream.
+
+    Yields
+    ------
+    A function to watch the runs with.
+    """
+    console = Console(stderr=True)
+    progress = Progress(
+        TextColumn("[bold]{task.fields[runs_done]}/{task.fields[runs]} runs"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[now]}", style="cyan"),
+        TextColumn("{task.fields[last]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    bar = progress.add_task("", total=runs * periods, runs=runs, runs_done=0, now="", last="")
+    done: dict[str, int] = {}
+    finished: set[str] = set()
+
+    def watch(event: Event) -> None:
+        name = f"{event.spec.method} {event.spec.protocol['name']} seed {event.spec.seed}"
+        run = event.spec.hash
+        if event.kind == "learning" and event.period is not None:
+            progress.update(bar, now=f"{name} · {event.spec.periods[event.period]}")
+        elif event.kind in ("tested", "resumed") and event.period is not None:
+            done[run] = event.period + (event.kind == "tested")
+        elif event.kind in ("done", "done before"):
+            done[run] = periods
+            finished.add(run)
+        if event.scores:
+            metric, value = next(iter(event.scores[0].scores.items()))
+            shown = "—" if value is None else f"{value:.3f}"
+            progress.update(bar, last=f"last {metric} {shown}")
+        if event.kind in ("waiting", "resumed", "replayed"):
+            console.print(_NOTES[event.kind].format(name=name), highlight=False)
+        progress.update(bar, completed=sum(done.values()), runs_done=len(finished))
+
+    with progress:
+        yield watch
+
+
+@contextlib.contextmanager
+def resumable(out: Path) -> Iterator[None]:
+    """Say after Ctrl-C how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"stopped; the same command goes on where it stopped (results in {out})", err=True)
+        raise typer.Exit(130) from None
+
+
+_NOTES = {
+    "waiting": "{name}: another process is running this; waiting for it",
+    "resumed": "{name}: resumed where it had stopped",
+    "replayed": "{name}: a learner without save and load learns again from the first period",
+}

@@ -1,0 +1,95 @@
+"""``onward run``: run methods on a benchmark."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from onward.benchmarks import load
+from onward.budget import Budget
+from onward.cli.options import parse_budget, parse_pairs, parse_seeds
+from onward.cli.progress import live, resumable
+from onward.learners import choose
+from onward.loop import Event
+from onward.report.summary import summarise
+from onward.report.terminal import tables, to_json
+from onward.sweep import Job, cores, sweep
+
+
+def run(
+    benchmark: Annotated[str, typer.Argument(help="A benchmark: onward list benchmarks.")],
+    *,
+    method: Annotated[
+        list[str],
+        typer.Option(
+            help="A method (onward list methods) or path/to/file.py:Name. May be repeated."
+        ),
+    ],
+    data: Annotated[str, typer.Option(help="Which data: onward list data.")] = "emoji",
+    protocol: Annotated[str, typer.Option(help="What is revealed and tested when.")] = "streaming",
+    recipe: Annotated[str, typer.Option(help="How it is trained.")] = "cpu",
+    seeds: Annotated[str, typer.Option(help="Such as 0, 0-4 or 0,2,5-7.")] = "0",
+    out: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Worker processes; one per core by default.")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="An option of the method, name=value.")
+    ] = None,
+    budget: Annotated[
+        list[str] | None,
+        typer.Option(help="A limit, such as iterations=500 or stored_samples=100."),
+    ] = None,
+    predictions: Annotated[bool, typer.Option(help="Keep every single decision.")] = True,
+    checkpoint_seconds: Annotated[
+        float, typer.Option(min=0, help="How much work a kill may cost at most.")
+    ] = 30.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Run methods on a benchmark, or finish what was begun.
+
+    A run that is complete is not run again. After Ctrl-C or a kill, the same command goes on
+    where it stopped.
+    """
+    made = load(benchmark, data=data, protocol=protocol, recipe=recipe)
+    options, limits = parse_pairs(option or [], "option"), parse_budget(budget or [])
+    Budget(limits)
+    for name in method:
+        choose(name, options, made.task)
+    wanted = [
+        Job(
+            benchmark=benchmark,
+            data=data,
+            protocol=protocol,
+            recipe=recipe,
+            method=name,
+            seed=seed,
+            options=options,
+            limits=limits,
+            keep_predictions=predictions,
+            checkpoint_seconds=checkpoint_seconds,
+        )
+        for name in method
+        for seed in parse_seeds(seeds)
+    ]
+    before = []
+
+    def note(event: Event) -> None:
+        if event.kind == "done before":
+            before.append(event.spec.hash)
+        watch(event)
+
+    with resumable(out), live(len(wanted), len(made.stream(wanted[0].seed))) as watch:
+        records = sweep(wanted, out, workers=jobs or cores(), watch=note)
+    summaries = summarise(records)
+    if as_json:
+        typer.echo(json.dumps(to_json(summaries), indent=1))
+        return
+    console = Console(highlight=False)
+    for table in tables(summaries):
+        console.print(table)
+    if before:
+        console.print(f"{len(before)} of {len(wanted)} runs were complete already: not run again")
+    console.print(f"results in {out}")

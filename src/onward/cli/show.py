@@ -1,0 +1,32 @@
+"""``onward show``: what came out."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from onward.report.summary import summarise, unfinished
+from onward.report.terminal import tables, to_json
+from onward.results.read import find_folders
+from onward.results.record import load_record
+
+
+def show(
+    results: Annotated[Path, typer.Argument(help="A results folder, or one run's folder.")],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the results in a folder: mean ± deviation over seeds, and what they cost."""
+    records = [load_record(folder, with_decisions=False) for folder in find_folders(results)]
+    summaries = summarise(records)
+    if as_json:
+        typer.echo(json.dumps(to_json(summaries), indent=1))
+        return
+    console = Console()
+    for table in tables(summaries):
+        console.print(table)
+    left_out = len(unfinished(records))
+    if left_out:
+        console.print(f"{left_out} unfinished runs are left out; run them again to finish them")

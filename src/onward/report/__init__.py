@@ -1,0 +1,1 @@
+"""Reports: from run folders to numbers, tables, figures and one self-contained page."""

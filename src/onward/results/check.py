@@ -1,0 +1,102 @@
+"""Is a run folder what it says it is? Every score is computed again from the single decisions."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from onward.errors import OnwardError
+from onward.results import predictions
+from onward.results.read import check_mark, read_manifest
+from onward.results.record import RunRecord, load_record
+from onward.results.schema import Manifest, Score
+from onward.tasks import TASKS
+from onward.types import Array
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong with one run folder."""
+
+    folder: Path
+    problem: str
+
+
+def check_folder(folder: Path) -> list[Finding]:
+    """Return everything that is wrong with a run folder; nothing if all is well.
+
+    The manifest's hashes, the folder's name, the schema, the completeness of every row of the
+    score matrix, and each score against the stored decisions.
+    """
+    try:
+        manifest = read_manifest(folder)
+        if manifest is None:
+            return [Finding(folder, "it has no manifest: the run had only just begun. Run it again")]
+        for name, expected in manifest.files.items():
+            check_mark(folder, name, expected)
+        record = load_record(folder)
+        return [Finding(folder, problem) for problem in _problems(folder, record, manifest)]
+    except OnwardError as error:
+        return [Finding(folder, str(error))]
+
+
+def _problems(folder: Path, record: RunRecord, manifest: Manifest) -> Iterator[str]:
+    if folder.name != record.spec.hash:
+        yield f"expected the folder to be named {record.spec.hash} after its spec, found {folder.name}"
+    if record.spec.task not in TASKS:
+        yield f"expected a known task kind, found {record.spec.task!r}"
+        return
+    for name in _strangers(folder, manifest):
+        yield f"found {name}, which no run wrote"
+    if not manifest.complete:
+        yield (
+            f"the run is not finished: {len({s.learned_upto for s in record.scores})} of "
+            f"{len(record.spec.periods)} periods are tested. Run the same command again"
+        )
+    yield from _scores_differ(record)
+
+
+def _strangers(folder: Path, manifest: Manifest) -> Iterator[str]:
+    """Yield files that look like results and are not committed."""
+    if not manifest.complete:
+        return
+    known = {*manifest.files, "manifest.json", ".lock"}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.is_file() and name not in known and not name.startswith("checkpoint/"):
+            yield name
+
+
+def _scores_differ(record: RunRecord) -> Iterator[str]:
+    task = TASKS[record.spec.task]
+    stored = {(s.learned_upto, s.test, s.tested_on): s for s in record.scores}
+    if len(stored) != len(record.scores):
+        yield "scores.jsonl has the same cell twice"
+    for learned_upto, (table, _) in record.decisions.items():
+        tests = table.column("test").to_numpy(zero_copy_only=False)
+        tested_on = table.column("tested_on").to_numpy()
+        target = table.column("target").to_numpy()
+        decision = table.column("decision").to_numpy()
+        for test, period in sorted(set(zip(tests, tested_on.tolist(), strict=True))):
+            cell = (tests == test) & (tested_on == period)
+            key = (learned_upto, test, None if period == predictions.STATIC else period)
+            again = task.score(decision[cell], target[cell])
+            yield from _cell_differs(key, stored.pop(key, None), again, cell)
+    if record.decisions:
+        for key in stored:
+            yield f"scores.jsonl has the cell {key}, for which no decisions are stored"
+
+
+def _cell_differs(
+    key: tuple[int, str, int | None], score: Score | None, again: dict[str, float], cell: Array
+) -> Iterator[str]:
+    where = f"after period {key[0]}, test {key[1]}" + ("" if key[2] is None else f" {key[2]}")
+    if score is None:
+        yield f"{where}: decisions are stored, but scores.jsonl has no such cell"
+        return
+    if score.samples != int(cell.sum()):
+        yield f"{where}: expected {score.samples} decisions, found {int(cell.sum())}"
+    plain = {name: None if np.isnan(value) else value for name, value in again.items()}
+    if plain != score.scores:
+        yield f"{where}: scores.jsonl says {score.scores}, the stored decisions give {plain}"

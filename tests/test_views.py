@@ -1,0 +1,148 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from onward.budget import Budget
+from onward.errors import BudgetSpentError, LookAheadError, OnwardError
+from onward.types import Call, Rows, Samples, Table, View
+
+
+@pytest.fixture
+def table() -> Table:
+    columns = pa.table({"id": [str(i) for i in range(10)], "label": ["a"] * 10})
+    return Table(columns, {"input": np.arange(20.0).reshape(10, 2)}, digest="x")
+
+
+def _view(table: Table, rows: list[int], budget: Budget | None) -> tuple[View, Call]:
+    samples = Samples(np.array(rows), np.array(rows) % 2)
+    if budget is not None:
+        budget.open(samples.rows)
+    call = Call(budget)
+    return View(table, samples, ("even", "odd"), call), call
+
+
+def test_a_view_shows_its_samples_and_counts_what_is_read(table: Table) -> None:
+    budget = Budget()
+    view, _ = _view(table, [3, 1], budget)
+    np.testing.assert_array_equal(view.inputs(), [[6, 7], [2, 3]])
+    np.testing.assert_array_equal(view.inputs(np.array([1])), [[2, 3]])
+    assert view.labels.tolist() == [1, 1]
+    assert view.input_shape == (2,)
+    assert view.column("id").tolist() == ["3", "1"]
+    assert budget.totals["samples"] == 3
+
+
+def test_a_view_is_dead_after_its_call(table: Table) -> None:
+    budget = Budget()
+    view, call = _view(table, [3, 1], budget)
+    joined = view.also(np.empty(0, np.int64), np.empty(0, np.int64))
+    call.over = True
+    for stale in (view, joined):
+        for read in (stale.inputs, lambda v=stale: v.labels, lambda v=stale: v.rows):
+            with pytest.raises(LookAheadError, match="after its call had returned"):
+                read()
+
+
+def test_labels_of_a_test_view_and_the_judges_columns_are_refused(table: Table) -> None:
+    view, _ = _view(table, [0], None)
+    with pytest.raises(LookAheadError, match="learn"):
+        _ = view.labels
+    for column in ("label", "group"):
+        with pytest.raises(LookAheadError, match="judge"):
+            view.column(column)
+
+
+def test_only_held_samples_can_be_read_again(table: Table) -> None:
+    budget = Budget()
+    _view(table, [0, 1, 2], budget)
+    budget.hold(np.array([2, 0]))
+    view, _ = _view(table, [5], budget)
+    again = view.also(np.array([0]), np.array([7]))
+    np.testing.assert_array_equal(again.inputs(), [[10, 11], [0, 1]])
+    assert again.labels.tolist() == [1, 7]
+    for rows in ([1], [9], [0, 1]):
+        with pytest.raises(LookAheadError, match="the budget holds"):
+            view.also(np.array(rows), np.zeros(len(rows), int))
+
+
+def test_what_was_let_go_cannot_be_held_again(table: Table) -> None:
+    budget = Budget()
+    _view(table, [0, 1], budget)
+    budget.hold(np.array([0]))
+    _view(table, [2], budget)
+    budget.hold(np.array([0, 2]))
+    with pytest.raises(LookAheadError, match="first: row 1"):
+        budget.hold(np.array([1]))
+
+
+def test_a_pass_counts_new_samples_only(table: Table) -> None:
+    budget = Budget({"passes": 1})
+    _view(table, [0, 1], budget)
+    budget.hold(np.array([0, 1]))
+    view, _ = _view(table, [4, 5], budget)
+    both = view.also(np.array([0, 1]), np.array([0, 1]))
+    both.inputs()
+    both.inputs(np.array([2, 3]))
+    with pytest.raises(BudgetSpentError, match="passes = 1"):
+        both.inputs(np.array([0]))
+
+
+@pytest.mark.parametrize(
+    ("limits", "spend", "rule"),
+    [
+        ({"iterations": 2}, {"iterations": 3}, "iterations = 2"),
+        ({"macs": 10}, {"macs": 11}, "macs = 10"),
+        ({"batch_size": 4}, {"batch_size": 5}, "batch_size = 4"),
+    ],
+)
+def test_spending_too_much_is_refused_by_name_and_not_counted(
+    limits: dict[str, float], spend: dict[str, int], rule: str
+) -> None:
+    budget = Budget(limits)
+    budget.open(np.arange(3))
+    with pytest.raises(BudgetSpentError, match=rule):
+        budget.spend(**spend)
+    assert budget.totals["iterations"] == budget.totals["macs"] == 0
+
+
+def test_allowances_are_for_one_call() -> None:
+    budget = Budget({"iterations": 2})
+    for _ in range(3):
+        budget.open(np.arange(3))
+        assert budget.left("iterations") == 2
+        budget.spend(iterations=2)
+        assert budget.left("iterations") == 0
+    assert budget.totals["iterations"] == 6
+    assert budget.left("macs") == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("limits", "rows", "rule"),
+    [({"stored_samples": 2}, 3, "stored_samples"), ({"stored_bytes": 80}, 3, "stored_bytes")],
+)
+def test_storing_too_much_is_refused(limits: dict[str, float], rows: int, rule: str) -> None:
+    budget = Budget(limits, sample_bytes=40)
+    budget.open(np.arange(10))
+    budget.hold(np.arange(rows - 1))
+    with pytest.raises(BudgetSpentError, match=rule):
+        budget.hold(np.arange(rows))
+    assert len(budget.held) == budget.most_stored == rows - 1
+
+
+def test_a_model_too_large_is_refused() -> None:
+    budget = Budget({"parameters": 100})
+    budget.declare(parameters=100)
+    with pytest.raises(BudgetSpentError, match="parameters = 100"):
+        budget.declare(parameters=101)
+
+
+def test_an_unknown_limit_is_refused() -> None:
+    with pytest.raises(OnwardError, match="Did you mean 'iterations'"):
+        Budget({"iteration": 3})
+
+
+def test_rows_are_rows() -> None:
+    rows: Rows = np.arange(4)
+    samples = Samples.join([Samples(rows, rows), Samples(rows[:1], rows[:1])])
+    assert len(samples) == 5
+    assert samples[1:3].rows.tolist() == [1, 2]

@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+import torch
+
+from onward.models.linear import LinearProbe
+from onward.tasks.one_label import OneLabel
+from onward.train.learner import Steps
+from onward.train.method import TrainingSet
+from onward.train.sgd import SGD
+
+
+def _generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("classes", [2, 9, 16, 17])
+def test_the_written_out_gradient_is_autograds(classes: int) -> None:
+    model, task = LinearProbe((7,), classes, _generator()), OneLabel()
+    inputs, targets = torch.randn(5, 7), torch.randint(0, classes, (5,))
+    loss = task.loss(model.forward(inputs), targets)
+    model.backward(loss.slope)
+    reference = torch.nn.Linear(7, classes)
+    reference.weight.data = model.parameters["weight"][:classes].clone()
+    reference.bias.data = model.parameters["bias"][:classes].clone()
+    value = torch.nn.functional.cross_entropy(reference(inputs), targets)
+    value.backward()
+    assert loss.value() == pytest.approx(value.item(), abs=1e-6)
+    for name in ("weight", "bias"):
+        expected = getattr(reference, name).grad
+        found = model.parameters[name].grad
+        assert found is not None
+        torch.testing.assert_close(found[:classes], expected)
+        assert not found[classes:].any()
+
+
+def test_the_slope_of_the_distance_is_autograds() -> None:
+    outputs = torch.randn(6, 5, requires_grad=True)
+    teacher = torch.randn(6, 3)
+    loss = OneLabel().distance(outputs.detach(), teacher)
+    value = -(teacher.softmax(1) * outputs[:, :3].log_softmax(1)).sum(1).mean()
+    value.backward()
+    assert loss.value() == pytest.approx(value.item(), abs=1e-6)
+    torch.testing.assert_close(loss.slope, outputs.grad)
+
+
+@pytest.mark.parametrize(("momentum", "weight_decay"), [(0.0, 0.0), (0.9, 0.0), (0.9, 0.01)])
+def test_sgd_is_torchs(momentum: float, weight_decay: float) -> None:
+    ours = {"w": torch.randn(4, 3)}
+    theirs = ours["w"].clone().requires_grad_()
+    sgd = SGD(ours, momentum=momentum, weight_decay=weight_decay, velocity={})
+    reference = torch.optim.SGD([theirs], lr=0.1, momentum=momentum, weight_decay=weight_decay)
+    for step in range(5):
+        gradient = torch.randn(4, 3, generator=_generator(step))
+        ours["w"].grad, theirs.grad = gradient.clone(), gradient.clone()
+        sgd.step(0.1)
+        reference.step()
+    torch.testing.assert_close(ours["w"], theirs.detach())
+
+
+def test_a_growing_head_keeps_what_it_knows() -> None:
+    model = LinearProbe((4,), 3, _generator())
+    inputs = torch.randn(2, 4)
+    before = model.forward(inputs).clone()
+    model.grow(20, _generator(1))
+    after = model.forward(inputs)
+    assert after.shape == (2, 20)
+    torch.testing.assert_close(after[:, :3], before)
+    assert model.macs == 80
+
+
+class _Sized:
+    """Stands for a view of which only the length matters."""
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
+
+
+def _training(epoch: int, spare: int = 0, replay: int = 0) -> TrainingSet:
+    return TrainingSet(_Sized(epoch + spare), epoch, replay)  # type: ignore[arg-type]
+
+
+def test_an_epoch_is_every_sample_once_and_epochs_differ() -> None:
+    steps = Steps(_training(10), batch_size=4, key=[0, 0])
+    epochs = [np.concatenate([steps[e * 3 + b] for b in range(3)]) for e in range(2)]
+    assert steps.per_epoch == 3
+    assert [sorted(epoch.tolist()) for epoch in epochs] == [list(range(10))] * 2
+    assert epochs[0].tolist() != epochs[1].tolist()
+
+
+def test_steps_do_not_depend_on_where_one_begins() -> None:
+    one, other = (Steps(_training(10, 5, 4), batch_size=4, key=[3, 1]) for _ in range(2))
+    everything = [one[step] for step in range(9)]
+    for step in (7, 2, 8):
+        np.testing.assert_array_equal(other[step], everything[step])
+
+
+def test_replay_fills_every_batch_evenly() -> None:
+    steps = Steps(_training(12, spare=5, replay=4), batch_size=4, key=[0, 0])
+    replayed = np.concatenate([steps[step][4:] for step in range(3)])
+    assert all(len(steps[step]) == 8 for step in range(3))
+    counts = np.bincount(replayed - 12, minlength=5)
+    assert counts.sum() == 12
+    assert counts.max() - counts.min() <= 1
+
+
+def test_a_memory_smaller_than_a_batch_is_repeated() -> None:
+    steps = Steps(_training(4, spare=1, replay=4), batch_size=4, key=[0, 0])
+    assert steps[0][4:].tolist() == [4, 4, 4, 4]
