@@ -114,12 +114,15 @@ def choose(
     Parameters
     ----------
     method
-        A name of the catalogue, ``path/to/file.py:Name``, a learner, or a class of either.
+        A name of the catalogue, ``path/to/file.py:Name``, a learner, a class of either, or what
+        this function returned.
     options
         Keyword arguments of the method.
     task
         The task kind that it must fit.
     """
+    if isinstance(method, Chosen):
+        return method
     options = dict(options or {})
     if isinstance(method, str) and ":" in method:
         return _of_object(_from_file(method), options, method)

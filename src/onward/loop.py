@@ -2,13 +2,10 @@
 
 import contextlib
 import os
-import platform
-import resource
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +14,17 @@ import numpy as np
 from onward.budget import Budget
 from onward.learners import choose
 from onward.results import predictions
+from onward.results.cost import Meter, environment
 from onward.results.folder import RunFolder, open_folder
 from onward.results.record import RunRecord, load_record
-from onward.results.schema import Cost, Environment, Progress, RunSpec, Score
+from onward.results.schema import Progress, RunSpec, Score
 from onward.results.stream_card import write_stream_card
 from onward.types import (
     Benchmark,
     Call,
     Learner,
     Period,
+    Rows,
     Samples,
     SavingLearner,
     Setting,
@@ -113,6 +112,7 @@ def run(
         seed=seed,
         periods=[period.name for period in stream],
     )
+    learner = chosen.build(Setting(benchmark.task, recipe, seed))
     with contextlib.ExitStack() as stack:
         place = stack.enter_context(tempfile.TemporaryDirectory()) if out is None else out
         folder = stack.enter_context(
@@ -123,9 +123,8 @@ def run(
         else:
             if out is not None:
                 write_stream_card(Path(out), benchmark, stream)
-            learner = chosen.build(Setting(benchmark.task, recipe, seed))
-            loop = _Loop(benchmark, stream, learner, folder, limits, watch)
-            loop.play(keep_predictions=keep_predictions, checkpoint_seconds=checkpoint_seconds)
+            loop = _Loop(benchmark, stream, learner, folder, limits, checkpoint_seconds, watch)
+            loop.play(keep_predictions=keep_predictions)
             watch(Event("done", spec))
         record = load_record(folder.path)
         return record if out is not None else replace(record, path=None)
@@ -141,26 +140,32 @@ class _Loop:
         learner: Learner,
         folder: RunFolder,
         limits: Mapping[str, float],
+        checkpoint_seconds: float,
         watch: Watch,
     ) -> None:
         self.benchmark, self.stream, self.folder = benchmark, stream, folder
         self.learner, self.watch, self.spec = learner, watch, folder.spec
-        self.budget = Budget(limits, sample_bytes=_sample_bytes(stream))
-        self.meter = _Meter()
         self.saver = learner if isinstance(learner, SavingLearner) else None
+        self.checkpoint_seconds, self.saved_at = checkpoint_seconds, time.monotonic()
+        sample = stream.table.wide["input"][stream[0].train.rows[:1]]
+        self.budget = Budget(limits, sample_bytes=int(sample.nbytes))
+        self.meter = Meter()
 
-    def play(self, *, keep_predictions: bool, checkpoint_seconds: float) -> None:
+    def play(self, *, keep_predictions: bool) -> None:
         """Learn and test every period that is still to come."""
         progress = self._resume()
-        for period in self.stream[progress.period :]:
-            self.watch(Event("learning", self.spec, period.index))
-            self._learn(period, progress, checkpoint_seconds)
-            progress = Progress(period=period.index + 1)
-            self.watch(Event("learned", self.spec, period.index, self.learner))
+        learned_before = progress.period
+        # The period learned last may have been saved and not yet tested.
+        for period in self.stream[max(learned_before - 1, 0) :]:
+            if period.index >= learned_before:
+                self.watch(Event("learning", self.spec, period.index))
+                self._learn(period, progress)
+                progress = Progress(period=period.index + 1)
+                self.watch(Event("learned", self.spec, period.index, self.learner))
+                self._save(progress, self.budget.held)
             if not self.folder.tested(period.index):
-                self._save(progress)
                 self._test(period, keep=keep_predictions)
-        self.folder.finish(self._cost())
+        self.folder.finish(self.meter.cost(self.budget))
 
     def _resume(self) -> Progress:
         saved = self.folder.last_checkpoint() if self.saver else None
@@ -172,137 +177,124 @@ class _Loop:
         progress, self.budget.held, learner_folder = saved
         self.saver.load(learner_folder)
         self.budget.totals.update(progress.totals)
-        self.meter = _Meter(progress.cost)
+        self.meter = Meter(progress.cost)
         self.folder.log("resumed", period=progress.period, learned=progress.learned)
         self.watch(Event("resumed", self.spec, progress.period))
         return progress
 
-    def _learn(self, period: Period, progress: Progress, checkpoint_seconds: float) -> None:
-        step = self.benchmark.protocol.batch or max(len(period.train), 1)
-        saved_at = time.monotonic()
-        for start in range(progress.learned, len(period.train), step):
+    def _learn(self, period: Period, progress: Progress) -> None:
+        known = self._known(period)
+        for start, end in self._calls(period):
+            if end <= progress.learned:
+                continue
             inside = progress.inside_call and start == progress.learned
-            shown = period.train[start : start + step]
-            call = Call(self.budget)
-            self.budget.open(shown.rows, already_spent=progress.spent if inside else None)
-            held_before = self.budget.held
+            classes = period.classes[: known[end]]
+            self._call(period, start, end, classes, progress.spent if inside else {})
+            if end < len(period.train):
+                self._save_if_due(Progress(period=period.index, learned=end), self.budget.held)
 
-            def checkpoint(learner: Learner, *, here: int = start, held: Any = held_before) -> None:
-                nonlocal saved_at
-                if time.monotonic() - saved_at >= checkpoint_seconds:
-                    spent = dict(self.budget.spent)
-                    now = Progress(period=period.index, learned=here, inside_call=True, spent=spent)
-                    self._save(now, held)
-                    saved_at = time.monotonic()
+    def _call(
+        self,
+        period: Period,
+        start: int,
+        end: int,
+        classes: tuple[str, ...],
+        spent: Mapping[str, float],
+    ) -> None:
+        shown, held_before = period.train[start:end], self.budget.held
+        self.budget.open(shown.rows, already_spent=spent)
 
-            self.budget.checkpoint = checkpoint
-            try:
-                self.learner.learn(
-                    View(self.stream.table, shown, period.classes, call), self.budget
-                )
-            finally:
-                call.over = True
-            more = start + step < len(period.train)
-            if more and time.monotonic() - saved_at >= checkpoint_seconds:
-                self._save(Progress(period=period.index, learned=start + step))
-                saved_at = time.monotonic()
+        def checkpoint(learner: Learner) -> None:
+            inside = Progress(period=period.index, learned=start, inside_call=True)
+            # On resume the call is made again, so it must find what was held when it began.
+            self._save_if_due(inside, held_before)
+
+        self.budget.checkpoint = checkpoint
+        call = Call(self.budget)
+        try:
+            self.learner.learn(View(self.stream.table, shown, classes, call), self.budget)
+        finally:
+            call.over = True
+
+    def _calls(self, period: Period) -> Iterator[tuple[int, int]]:
+        """Yield which training samples each call shows: all of them, or online a few at a time.
+
+        Online, sizes differ by at most one and come in random order: a short last view would tell
+        where a period ends.
+        """
+        samples, most = len(period.train), self.benchmark.protocol.batch
+        calls = -(-samples // most) if most else min(samples, 1)
+        if calls:
+            sizes = samples // calls + (np.arange(calls) < samples % calls)
+            np.random.default_rng([self.spec.seed, period.index]).shuffle(sizes)
+            ends = np.cumsum(sizes).tolist()
+            yield from zip([0, *ends], ends, strict=False)
+
+    def _known(self, period: Period) -> Rows:
+        """Return how many classes may be known after each number of training samples.
+
+        Online, a class is known once it is seen: a label space that grows at once would tell where
+        a period begins.
+        """
+        if self.benchmark.protocol.batch is None:
+            return np.full(len(period.train) + 1, len(period.classes))
+        earlier = [int(p.train.labels.max(initial=-1)) + 1 for p in self.stream[: period.index]]
+        before = max(len(self.stream[0].classes), *earlier, 0)
+        return np.maximum.accumulate(np.concatenate([[before], period.train.labels + 1]))
 
     def _test(self, period: Period, *, keep: bool) -> None:
         """Give all tests that are due in one call: nothing tells their periods apart."""
-        later = self.benchmark.protocol.tested(period.index, len(self.stream))
         tests: list[tuple[str, int | None, Samples]] = [
-            ("period", index, self.stream[index].test) for index in later
+            ("period", index, self.stream[index].test)
+            for index in self.benchmark.protocol.tested(period.index, len(self.stream))
         ]
         tests += [(name, None, samples) for name, samples in self.stream.static.items()]
+        if not tests:
+            return
         everything = Samples.join([samples for _, _, samples in tests])
+        classes = period.classes[: self._known(period)[-1]]
         call = Call(None)
         try:
-            view = View(self.stream.table, everything, period.classes, call)
-            outputs = self.learner.predict(view)
+            outputs = self.learner.predict(View(self.stream.table, everything, classes, call))
         finally:
             call.over = True
-        decisions = self.benchmark.task.decode(outputs, period.classes, len(everything))
+        decisions = self.benchmark.task.decode(outputs, classes, len(everything))
         scores, end = [], 0
         for name, index, samples in tests:
             start, end = end, end + len(samples)
             found = self.benchmark.task.score(decisions[start:end], samples.labels)
-            plain = {key: None if np.isnan(value) else value for key, value in found.items()}
             scores.append(
                 Score(
                     learned_upto=period.index,
                     tested_on=index,
                     test=name,
                     samples=len(samples),
-                    scores=plain,
+                    scores={k: None if np.isnan(v) else v for k, v in found.items()},
                 )
             )
-        stored = self._encode(tests, everything, decisions, period) if keep else None
-        self.folder.add(period.index, scores, stored)
-        self.watch(Event("tested", self.spec, period.index, self.learner, outputs, tuple(scores)))
-
-    def _encode(
-        self,
-        tests: list[tuple[str, int | None, Samples]],
-        everything: Samples,
-        decisions: Any,
-        period: Period,
-    ) -> bytes:
         sizes = [len(samples) for _, _, samples in tests]
         where = [predictions.STATIC if index is None else index for _, index, _ in tests]
-        return predictions.encode(
+        stored = predictions.encode(
             tests=np.repeat([name for name, _, _ in tests], sizes),
             tested_on=np.repeat(where, sizes),
             ids=self.stream.table.values("id")[everything.rows],
             targets=everything.labels,
             decisions=decisions,
-            classes=period.classes,
+            classes=self.stream[-1].classes,
         )
+        self.folder.add(period.index, scores, stored if keep else None)
+        self.watch(Event("tested", self.spec, period.index, self.learner, outputs, tuple(scores)))
 
-    def _save(self, progress: Progress, held: Any = None) -> None:
-        if self.saver is None:
-            return
-        whole = {"totals": dict(self.budget.totals), "cost": self._cost()}
-        held = self.budget.held if held is None else held
-        self.folder.checkpoint(progress.model_copy(update=whole), held, self.saver.save)
+    def _save_if_due(self, progress: Progress, held: Rows) -> None:
+        if time.monotonic() - self.saved_at >= self.checkpoint_seconds:
+            self._save(progress, held)
 
-    def _cost(self) -> Cost:
-        return self.meter.cost(self.budget)
-
-
-class _Meter:
-    """Counts what a run costs, on top of what it had cost before it was resumed."""
-
-    def __init__(self, before: Cost | None = None) -> None:
-        self._before = before or Cost()
-        self._cpu, self._wall = time.process_time(), time.monotonic()
-
-    def cost(self, budget: Budget) -> Cost:
-        """Return the cost up to now."""
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        return Cost(
-            cpu_seconds=self._before.cpu_seconds + time.process_time() - self._cpu,
-            wall_seconds=self._before.wall_seconds + time.monotonic() - self._wall,
-            peak_memory_bytes=max(self._before.peak_memory_bytes, peak),
-            samples=budget.totals["samples"],
-            iterations=budget.totals["iterations"],
-            macs=budget.totals["macs"],
-            parameters=max(self._before.parameters, budget.parameters),
-            stored_samples=max(self._before.stored_samples, budget.most_stored),
-            stored_bytes=max(self._before.stored_bytes, budget.most_stored * budget.sample_bytes),
-        )
-
-
-def environment() -> Environment:
-    """Describe this machine and what is installed on it."""
-    return Environment(
-        onward=version("onward"),
-        python=platform.python_version(),
-        platform=f"{platform.system()} {platform.machine()}",
-        cpus=os.cpu_count() or 1,
-        packages={name: version(name) for name in ("numpy", "pyarrow", "torch")},
-    )
-
-
-def _sample_bytes(stream: Stream) -> int:
-    """Return the size of one sample's input in memory."""
-    return int(stream.table.wide["input"][stream[0].train.rows[:1]].nbytes)
+    def _save(self, progress: Progress, held: Rows) -> None:
+        if self.saver is not None:
+            whole = {
+                "spent": dict(self.budget.spent),
+                "totals": dict(self.budget.totals),
+                "cost": self.meter.cost(self.budget),
+            }
+            self.folder.checkpoint(progress.model_copy(update=whole), held, self.saver.save)
+            self.saved_at = time.monotonic()

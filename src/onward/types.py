@@ -239,8 +239,9 @@ class View:
         """
         rows = self._readable().rows[positions]
         if self._call.budget is not None:
-            new = np.count_nonzero(np.arange(len(self))[positions] < self._new)
-            self._call.budget.read(len(rows), new=int(new))
+            if isinstance(positions, slice):
+                positions = np.arange(len(self))[positions]
+            self._call.budget.read(len(rows), new=int(np.count_nonzero(positions < self._new)))
         column = self._table.wide["input"]
         if out is not None and len(out) >= len(rows) and isinstance(column, np.ndarray):
             # Rows come from the stream, so none is out of range; "clip" avoids a second buffer.

@@ -36,15 +36,14 @@ def describe(
     console.print(f"[bold]{card['title']}[/]: {samples} samples, hashes verified")
     console.print(card["description"])
     table = Table(box=None, padding=(0, 2))
-    for column in ("snapshot", "emoji", "new", "redrawn", "unchanged", "source"):
-        table.add_column(column, justify="left" if column in ("snapshot", "source") else "right")
-    for source in card["snapshots"]:
-        table.add_row(
-            *(
-                str(source[key])
-                for key in ("date", "rows", "new", "redrawn", "unchanged", "package")
-            )
-        )
+    for column in ("snapshot", "emoji", "new", "redrawn", "unchanged", "from"):
+        table.add_column(column, justify="left" if column in ("snapshot", "from") else "right")
+    for source, change in zip(card["sources"], card["change"]["counts"], strict=True):
+        counts = (change[kind] for kind in ("new", "redrawn", "unchanged"))
+        package = f"{source['package']} {source['version']}"
+        table.add_row(source["date"], str(source["rows"]), *map(str, counts), package)
     console.print(table)
+    console.print(f"[bold]Mind:[/] {card['warning']}")
     for licence in card["licences"]:
-        console.print(f"· {licence['covers']}: {licence['licence']}. {licence['attribution']}")
+        credit = licence.get("attribution", licence["work"])
+        console.print(f"· {licence['covers']}: {licence['licence']}. {credit}")

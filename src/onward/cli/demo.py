@@ -9,7 +9,6 @@ from rich.console import Console
 
 from onward.cli.progress import live, resumable
 from onward.demo import jobs, write_demo_page
-from onward.report.comparison import against
 from onward.report.summary import summarise
 from onward.report.terminal import tables
 from onward.sweep import cores, sweep

@@ -70,7 +70,9 @@ def resumable(out: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(f"stopped; the same command goes on where it stopped (results in {out})", err=True)
+        typer.echo(
+            f"stopped; the same command goes on where it stopped (results in {out})", err=True
+        )
         raise typer.Exit(130) from None
 
 

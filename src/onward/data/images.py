@@ -31,12 +31,14 @@ class ImageStore:
         return len(self._encoded)
 
     @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one image, known without decoding the others."""
+        return _decode(self._encoded[0]).shape
+
+    @cached_property
     def pixels(self) -> NDArray[np.uint8]:
         """All images as RGBA bytes of shape (n, height, width, 4)."""
-        images = [
-            np.asarray(Image.open(io.BytesIO(image)).convert("RGBA")) for image in self._encoded
-        ]
-        return np.stack(images)
+        return np.stack([_decode(image) for image in self._encoded])
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,7 @@ class ImageColumn:
     @property
     def shape(self) -> tuple[int, ...]:
         """The number of rows, then the shape of one image."""
-        return (len(self.index), *self.store.pixels.shape[1:])
+        return (len(self.index), *self.store.shape)
 
     def __getitem__(self, rows: Rows) -> NDArray[np.uint8]:
         """Return the images of these rows as RGBA bytes."""
@@ -72,3 +74,7 @@ class ImageColumn:
         index = self.index.copy()
         index[rows] = len(self.store) + rng.integers(0, images, len(rows))
         return ImageColumn(self.store, index, noise)
+
+
+def _decode(image: bytes) -> NDArray[np.uint8]:
+    return np.asarray(Image.open(io.BytesIO(image)).convert("RGBA"))

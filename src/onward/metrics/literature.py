@@ -126,7 +126,7 @@ def gem_forward_transfer(R: ArrayLike, baseline: ArrayLike) -> float:
 def chaudhry_forgetting(R: ArrayLike) -> float:
     """Mean drop on a period from the best model before the final one to the final one.
 
-    ``sum_{j<T} (max_{l<T} R[l, j] - R[T, j]) / (T - 1)``
+    ``sum_{j<T} (max_{j<=l<T} R[l, j] - R[T, j]) / (T - 1)``
 
     Lower is better, and below zero means that the final model is the best so far. "Forgetting"
     is not one number. Libraries also compute it from the best model *including* the final one,
@@ -134,9 +134,8 @@ def chaudhry_forgetting(R: ArrayLike) -> float:
     learned the period, which is `gem_backward_transfer` with the sign turned. On the matrix
     below those two give 0.100 and 0.025.
 
-    The maximum runs over every earlier model, also those that had not yet learned period j, as
-    the formula is written; a protocol that does not test ahead leaves those cells empty, and the
-    result is then NaN for three periods or more.
+    The maximum runs over the models that have learned period j: the paper defines its scores for
+    those only.
 
     Parameters
     ----------
@@ -158,7 +157,8 @@ def chaudhry_forgetting(R: ArrayLike) -> float:
     R = score_matrix(R)
     if len(R) == 1:
         return float("nan")
-    return mean((R[:-1].max(axis=0) - R[-1])[:-1])
+    learned = np.where(np.tri(len(R), dtype=bool), R, -np.inf)
+    return mean((learned[:-1].max(axis=0) - R[-1])[:-1])
 
 
 def diaz_rodriguez_accuracy(R: ArrayLike) -> float:

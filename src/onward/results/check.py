@@ -32,7 +32,9 @@ def check_folder(folder: Path) -> list[Finding]:
     try:
         manifest = read_manifest(folder)
         if manifest is None:
-            return [Finding(folder, "it has no manifest: the run had only just begun. Run it again")]
+            return [
+                Finding(folder, "it has no manifest: the run had only just begun. Run it again")
+            ]
         for name, expected in manifest.files.items():
             check_mark(folder, name, expected)
         record = load_record(folder)
@@ -43,7 +45,7 @@ def check_folder(folder: Path) -> list[Finding]:
 
 def _problems(folder: Path, record: RunRecord, manifest: Manifest) -> Iterator[str]:
     if folder.name != record.spec.hash:
-        yield f"expected the folder to be named {record.spec.hash} after its spec, found {folder.name}"
+        yield f"expected the folder name {record.spec.hash}, as its spec, found {folder.name}"
     if record.spec.task not in TASKS:
         yield f"expected a known task kind, found {record.spec.task!r}"
         return

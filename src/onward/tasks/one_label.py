@@ -25,11 +25,13 @@ class OneLabel:
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
         """Return the mean cross-entropy; its slope is (softmax - one-hot) / n."""
-        log_probability = outputs.log_softmax(1)
         chosen = targets.unsqueeze(1)
-        slope = log_probability.exp()
+        slope = outputs.softmax(1)
         slope.scatter_add_(1, chosen, slope.new_full((len(targets), 1), -1.0))
-        return Loss(slope / len(targets), lambda: -log_probability.gather(1, chosen).mean().item())
+        return Loss(
+            slope.div_(len(targets)),
+            lambda: -outputs.log_softmax(1).gather(1, chosen).mean().item(),
+        )
 
     def distance(self, outputs: "Tensor", teacher: "Tensor") -> Loss:
         """Return the mean cross-entropy to the teacher's softmax, on the classes both know."""

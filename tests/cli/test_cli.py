@@ -1,0 +1,226 @@
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from onward.cli import main
+
+
+class Terminal:
+    """Types commands and reads what comes back."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch, self._capsys = monkeypatch, capsys
+
+    def __call__(self, *words: str | Path) -> tuple[int, str, str]:
+        self._monkeypatch.setattr(sys, "argv", ["onward", *map(str, words)])
+        self._capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = self._capsys.readouterr()
+        code = end.value.code
+        return (code if isinstance(code, int) else 0), out, err
+
+
+@pytest.fixture
+def onward(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    monkeypatch.setenv("COLUMNS", "200")
+    return Terminal(monkeypatch, capsys)
+
+
+RUN = ("run", "clear", "--data", "emoji", "--protocol", "streaming")
+CLEAR = ("run", "clear", "--method")
+ER = (*CLEAR, "er")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("results")
+    command = [sys.executable, "-m", "onward", *RUN, "--method", "nap", "--method", "finetune"]
+    subprocess.run([*command, "--seeds", "0-1", "--out", out], check=True, capture_output=True)
+    return out
+
+
+def test_list_as_json_names_everything(onward: Terminal) -> None:
+    code, out, _ = onward("list", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert [entry["name"] for entry in found["benchmarks"]] == ["clear"]
+    assert {"finetune", "nap", "scratch", "cumulative", "er"} <= {
+        entry["name"] for entry in found["methods"]
+    }
+    assert "clear.next_domain" in {entry["name"] for entry in found["metrics"]}
+    assert found["data"][0]["name"] == "emoji"
+
+
+@pytest.mark.parametrize("kind", ["benchmarks", "methods", "metrics", "data"])
+def test_list_prints_each_kind(onward: Terminal, kind: str) -> None:
+    code, out, _ = onward("list", kind)
+    assert code == 0
+    assert kind in out
+
+
+def test_a_run_is_shown_and_checked(onward: Terminal, results: Path) -> None:
+    code, out, _ = onward("show", results, "--json")
+    entries = json.loads(out)
+    assert code == 0
+    assert {entry["method"] for entry in entries} == {"nap", "finetune"}
+    for entry in entries:
+        assert entry["seeds"] == [0, 1]
+        assert 0.4 < entry["metrics"]["next_domain"]["mean"] < 0.8
+        assert entry["metrics"]["in_domain"]["mean"] is None
+        assert entry["matrix"][3][3] is None
+        assert entry["cost"]["cpu_seconds"] > 0
+    code, out, _ = onward("show", results)
+    assert code == 0
+    assert "finetune" in out
+    code, out, _ = onward("check", "results", results)
+    assert (code, "4 run folders checked, 0 with problems" in out) == (0, True)
+
+
+def test_a_finished_run_is_not_run_again(onward: Terminal, results: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in results.rglob("*") if path.is_file()}
+    code, out, _ = onward(
+        *RUN, "--method", "nap", "--seeds", "0-1", "--out", results, "--jobs", "1"
+    )
+    assert code == 0
+    assert "2 of 2 runs were complete already: not run again" in out
+    after = {path: path.stat().st_mtime_ns for path in results.rglob("*") if path.is_file()}
+    assert after == before
+
+
+def test_describe_the_emoji(onward: Terminal) -> None:
+    code, out, _ = onward("data", "describe", "emoji")
+    assert code == 0
+    assert "CC-BY-4.0" in out
+    code, out, _ = onward("data", "describe", "emoji", "--json")
+    assert json.loads(out)["counts"]["rows"] == 13419
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run", "claer", "--method", "er"), "unknown benchmark 'claer'. Did you mean 'clear'?"),
+        ((*CLEAR, "err"), "unknown method 'err'. Did you mean 'er'?"),
+        ((*ER, "--protocol", "stream"), "Did you mean 'streaming'?"),
+        ((*ER, "--data", "emojis"), "Did you mean 'emoji'?"),
+        ((*ER, "--recipe", "papr"), "Did you mean 'paper'?"),
+        ((*ER, "--seeds", "0-x"), "expected seeds such as"),
+        ((*ER, "--seeds", "4-0"), "expected at least one seed"),
+        ((*ER, "--option", "memory"), "expected --option name=value"),
+        ((*ER, "--option", "memoy=3"), "It takes: memory"),
+        (
+            (*ER, "--budget", "iteration=3"),
+            "Did you mean 'iterations'?",
+        ),
+        ((*ER, "--budget", "iterations=no"), "positive number"),
+        (
+            (*CLEAR, "nowhere.py:Mine"),
+            "expected a Python file before the colon",
+        ),
+        (("show", "nowhere"), "expected a folder with results, found nothing"),
+        (("check", "results", "nowhere"), "expected a folder with results, found nothing"),
+        (("data", "describe", "photos"), "unknown data 'photos'"),
+    ],
+)
+def test_a_mistake_gets_one_message_and_exit_code_2(
+    onward: Terminal,
+    words: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = onward(*words)
+    assert code == 2
+    assert message in err
+    assert "Traceback" not in err
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_without_runs_is_named(onward: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "holiday.txt").write_text("sun")
+    code, _, err = onward("show", tmp_path)
+    assert code == 2
+    assert "expected run folders below" in err
+
+
+def test_an_output_that_is_a_file_is_refused(onward: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    code, _, err = onward(*RUN, "--method", "nap", "--out", tmp_path / "out")
+    assert code == 2
+    assert "is a file, not a folder" in err
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_a_users_file_is_run_and_its_mistakes_are_told(onward: Terminal, tmp_path: Path) -> None:
+    source = tmp_path / "mine.py"
+    source.write_text(
+        "import numpy as np\n"
+        "class Majority:\n"
+        "    def learn(self, view, budget):\n"
+        "        self.label = np.bincount(view.labels).argmax()\n"
+        "    def predict(self, view):\n"
+        "        return np.full(len(view), self.label)\n"
+        "class Mute:\n"
+        "    def learn(self, view, budget): pass\n"
+        "class Wrong(Majority):\n"
+        "    def predict(self, view): return np.zeros(3)\n"
+    )
+    out = tmp_path / "out"
+    code, text, _ = onward(*RUN, "--method", f"{source}:Majority", "--out", out, "--json")
+    assert code == 0
+    assert json.loads(text)[0]["method"] == f"{source}:Majority"
+    for name, message in [
+        ("Mute", "expected a learner with learn(view, budget) and predict(view)"),
+        ("Wrong", "expected from predict(view) an array of"),
+        ("Majoriti", "Did you mean 'Majority'?"),
+    ]:
+        code, _, err = onward(*RUN, "--method", f"{source}:{name}", "--out", out)
+        assert (code, message in err) == (2, True), err
+
+
+def test_a_budget_that_is_spent_ends_with_its_rule(onward: Terminal, tmp_path: Path) -> None:
+    code, _, err = onward(
+        *RUN, "--method", "cumulative", "--budget", "stored_samples=2000", "--out", tmp_path
+    )
+    assert code == 2
+    assert "the budget allows stored_samples = 2000" in err
+
+
+def test_ctrl_c_leaves_a_resumable_folder_and_says_how_to_go_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "onward", *RUN, "--method", "cumulative", "--recipe", "paper"]
+    command += ["--out", str(tmp_path), "--checkpoint-seconds", "0.1"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not list(tmp_path.rglob("checkpoint/0*")):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130
+    assert "the same command goes on where it stopped" in err
+    assert "Traceback" not in err
+    finished = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "resumed where it had stopped" in finished.stderr
+
+
+def test_importing_onward_is_light() -> None:
+    code = (
+        "import sys, onward; print([m for m in ('torch', 'numpy', 'pyarrow') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_streams_and_metrics_do_not_load_torch() -> None:
+    code = (
+        "import sys, onward; s = onward.load('clear').stream(0); "
+        "onward.metrics.clear.in_domain([[1.0]]); print('torch' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
