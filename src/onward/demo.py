@@ -63,10 +63,8 @@ def emoji_sheet() -> bytes:
     ]
     dates = [days[snapshot == number][0] for number in numbers]
     sheet = contact_sheet(columns, [f"{day.year}\n{day.day} {day:%B}" for day in dates])
-    # A palette keeps the file small enough for a README; the refined one shows no bands.
-    palette = sheet.quantize(
-        256, method=Image.Quantize.MAXCOVERAGE, kmeans=8, dither=Image.Dither.NONE
-    )
+    # A palette keeps the file small enough for a README.
+    palette = sheet.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     sink = io.BytesIO()
     palette.save(sink, "PNG", optimize=True)
     return sink.getvalue()

@@ -4,8 +4,8 @@ import contextlib
 import errno
 import fcntl
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
@@ -49,18 +49,18 @@ def write_atomic(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> 
         The bytes, or a function that writes them into an open file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    draft = _draft(path)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with draft.open("xb") as file:
             if callable(content):
                 content(file)
             else:
                 file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(path)
+        draft.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
 
@@ -68,8 +68,9 @@ def write_atomic(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> 
 def publish_folder(path: Path, fill: Callable[[Path], None]) -> None:
     """Fill a folder beside `path`, then give it its name: it is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    draft = _draft(path)
     try:
+        draft.mkdir()
         fill(draft)
         for folder, _, names in os.walk(draft):
             for name in names:
@@ -81,6 +82,11 @@ def publish_folder(path: Path, fill: Callable[[Path], None]) -> None:
         shutil.rmtree(draft, ignore_errors=True)
         raise
     sync_folder(path.parent)
+
+
+def _draft(path: Path) -> Path:
+    """Return a free name beside a path; what is made there has the permissions of any new file."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}")
 
 
 def sync_folder(folder: Path) -> None:

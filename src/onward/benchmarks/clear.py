@@ -39,7 +39,7 @@ CPU = Recipe(
 # One pass, ten samples at a time: the learning rate cannot decay with an end that nobody knows.
 ONLINE = Recipe(
     model="linear",
-    learning_rate=0.3,
+    learning_rate=1.0,
     momentum=0.0,
     weight_decay=0.0,
     batch_size=10,

@@ -38,7 +38,11 @@ class ImageStore:
     @cached_property
     def pixels(self) -> NDArray[np.uint8]:
         """All images as RGBA bytes of shape (n, height, width, 4)."""
-        return np.stack([_decode(image) for image in self._encoded])
+        return self.decode(np.arange(len(self)))
+
+    def decode(self, numbers: Rows) -> NDArray[np.uint8]:
+        """Return the images of these numbers as RGBA bytes."""
+        return np.stack([_decode(self._encoded[number]) for number in numbers])
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +64,14 @@ class ImageColumn:
 
     def __getitem__(self, rows: Rows) -> NDArray[np.uint8]:
         """Return the images of these rows as RGBA bytes."""
-        return self.distinct()[self.index[rows]]
-
-    def distinct(self) -> NDArray[np.uint8]:
-        """Return the images that `index` points into."""
-        if self.noise is None:
-            return self.store.pixels
-        return np.concatenate([self.store.pixels, self.noise])
+        numbers, place = np.unique(self.index[rows], return_inverse=True)
+        stored = numbers < len(self.store)
+        images = np.empty((len(numbers), *self.store.shape), np.uint8)
+        if stored.any():
+            images[stored] = self.store.decode(numbers[stored])
+        if self.noise is not None:
+            images[~stored] = self.noise[numbers[~stored] - len(self.store)]
+        return images[place]
 
     def with_noise(self, rows: Rows, rng: np.random.Generator, images: int = 64) -> "ImageColumn":
         """Return this column with random pixels in these rows."""

@@ -1,0 +1,299 @@
+"""The figures of a report, drawn at the size at which the page shows them.
+
+Each function returns a matplotlib `Figure` that belongs to nobody else: no window, no global state.
+"""
+
+import base64
+import io
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, ParamSpec
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
+
+from onward.report.decay import Curve
+from onward.report.labels import Point, label_points, label_starts, short
+from onward.report.summary import Measure, Summary
+
+_P = ParamSpec("_P")
+
+INK, FAINT, RULE, EMPTY = "#1f2328", "#667078", "#e3e6e8", "#f1f2f3"
+# Okabe and Ito's colours, without the yellow that vanishes on white: told apart by all eyes.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MAP = "viridis"
+_STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana"],
+    "font.size": 9.5,
+    "text.color": INK,
+    # Names come from anybody's file: a dollar sign in one is a dollar sign.
+    "text.parse_math": False,
+    "text.usetex": False,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": FAINT,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": FAINT,
+    "ytick.color": FAINT,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "hatch.linewidth": 0.5,
+    # Text stays text: outlines of every digit would make the page three times as large. Places
+    # are computed for DejaVu Sans, the widest common sans-serif: with any other font it fits too.
+    "svg.fonttype": "none",
+    "svg.hashsalt": "onward",
+}
+
+
+def _styled(draw: Callable[_P, Figure]) -> Callable[_P, Figure]:
+    @wraps(draw)
+    def styled(*args: _P.args, **kwargs: _P.kwargs) -> Figure:
+        with mpl.rc_context(_STYLE):
+            return draw(*args, **kwargs)
+
+    return styled
+
+
+def to_svg(figure: Figure) -> str:
+    """Return a figure as SVG text: the same bytes for the same figure."""
+    sink = io.StringIO()
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        # A letter that the font lacks is drawn as a box: good enough for a name in a figure.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure.savefig(sink, format="svg", metadata=nothing)
+    return sink.getvalue()
+
+
+def to_data_uri(figure: Figure) -> str:
+    """Return a figure as the address of an image that carries its own content."""
+    return "data:image/svg+xml;base64," + base64.b64encode(to_svg(figure).encode()).decode()
+
+
+def colours(labels: Sequence[str]) -> dict[str, str]:
+    """Give each method its colour, the same in every figure."""
+    return {label: COLOURS[at % len(COLOURS)] for at, label in enumerate(sorted(set(labels)))}
+
+
+def score_limits(summaries: Sequence[Summary]) -> tuple[float, float]:
+    """Return the smallest and the largest mean score, for one colour scale over all panels."""
+    cells = np.concatenate([summary.matrix.ravel() for summary in summaries])
+    filled = cells[~np.isnan(cells)]
+    return (float(filled.min()), float(filled.max())) if filled.size else (0.0, 1.0)
+
+
+@_styled
+def score_matrices(
+    summaries: Sequence[Summary], limits: tuple[float, float] | None = None, columns: int = 3
+) -> Figure:
+    """Draw the mean score matrix of each method, all on one colour scale.
+
+    Cells that the protocol leaves empty are hatched and carry no number.
+
+    Parameters
+    ----------
+    summaries
+        One panel each; they share their periods.
+    limits
+        The ends of the colour scale; by default what these summaries span.
+    columns
+        How many panels stand side by side.
+    """
+    columns = min(columns, len(summaries))
+    rows = -(-len(summaries) // columns)
+    figure = Figure(figsize=(3.75 * columns, 3.75 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, summary in zip(panels, summaries, strict=False):
+        _matrix(axes, summary, limits or score_limits(summaries))
+    for axes in panels[len(summaries) :]:
+        axes.set_axis_off()
+    return figure
+
+
+def _matrix(axes: Axes, summary: Summary, limits: tuple[float, float]) -> None:
+    matrix, size = 100 * summary.matrix, len(summary.matrix)
+    low, high = 100 * limits[0], 100 * limits[1]
+    empty = np.isnan(matrix)
+    mesh = axes.pcolormesh(
+        np.ma.masked_array(matrix, empty),
+        cmap=MAP,
+        vmin=low,
+        vmax=high,
+        edgecolors="white",
+        linewidth=0.8,
+    )
+    for i, j in np.ndindex(size, size):
+        if empty[i, j]:
+            axes.add_patch(
+                Rectangle((j, i), 1, 1, facecolor=EMPTY, edgecolor="#d5d8db", hatch="////", lw=0)
+            )
+        elif size <= 20:
+            dark = np.dot(mesh.cmap(mesh.norm(matrix[i, j]))[:3], (0.299, 0.587, 0.114)) < 0.55
+            axes.text(
+                j + 0.5,
+                i + 0.5,
+                f"{matrix[i, j]:.1f}" if size <= 10 else f"{matrix[i, j]:.0f}",
+                ha="center",
+                va="center",
+                fontsize=min(7.5, 60 / size),
+                color="white" if dark else INK,
+                in_layout=False,
+            )
+    ticks = np.arange(size) + 0.5
+    axes.set_xticks(ticks, summary.spec.periods, rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(ticks, summary.spec.periods)
+    axes.tick_params(length=0, labelsize=min(7.5, 80 / size))
+    axes.set(xlim=(0, size), ylim=(size, 0), aspect="equal")
+    axes.spines[:].set_visible(False)
+    axes.set_xlabel("tested on", fontsize=8)
+    axes.set_ylabel("learned up to", fontsize=8)
+    axes.set_title(short(summary.label), loc="left", fontsize=11, fontweight="bold")
+
+
+@_styled
+def colour_scale(limits: tuple[float, float]) -> Figure:
+    """Draw the scale that the score matrices share."""
+    figure = Figure(figsize=(3.75, 0.5), layout="constrained")
+    axes = figure.subplots()
+    low, high = 100 * limits[0], 100 * limits[1]
+    shades = np.linspace(0, 1, 256)[None]
+    axes.imshow(shades, cmap=MAP, aspect="auto", extent=(low, max(high, low + 0.1), 0, 1))
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0, labelsize=7.5)
+    axes.set_yticks([])
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_formatter("{x:g} %")
+    return figure
+
+
+@_styled
+def accuracy_by_distance(
+    curves: Sequence[Curve],
+    palette: Mapping[str, str],
+    years: Mapping[int, float] | None = None,
+) -> Figure:
+    """Draw each method's score against the time between learning and testing.
+
+    The band is one standard deviation over seeds to either side; one seed has no band.
+
+    Parameters
+    ----------
+    curves
+        One line each.
+    palette
+        The colour of each label, as `colours` gives it.
+    years
+        How many years each distance is, on average; written below it if given.
+    """
+    figure = Figure(figsize=(4.8, 3.7), layout="constrained")
+    axes = figure.subplots()
+    curves = [line for line in curves if line.by_distance]
+    for line in curves:
+        colour, mean, spread = palette[line.label], 100 * line.mean, 100 * line.deviation
+        axes.fill_between(
+            line.distances, mean - spread, mean + spread, color=colour, alpha=0.1, lw=0
+        )
+        axes.plot(line.distances, mean, color=colour, lw=2, marker="o", ms=4, label=line.label)
+    distances = sorted({int(distance) for line in curves for distance in line.distances})
+    if distances and distances[0] < 0 < distances[-1]:
+        axes.axvline(0, color=FAINT, lw=0.8, zorder=0)
+        for side, word, align in ((-0.2, "← the past", "right"), (0.2, "the future →", "left")):
+            axes.text(
+                side, 0.985, word, transform=axes.get_xaxis_transform(), ha=align, color=FAINT
+            )
+    every = max(1, -(-len(distances) // 9))
+    shown = [distance for distance in distances if distance % every == 0]
+    axes.set_xticks(shown, [_distance_label(d, years) for d in shown])
+    unit = "periods (years)" if years else "periods"
+    axes.set_xlabel(f"{unit} from the last one learned to the one tested")
+    _percent_axis(axes, "right answers")
+    # Names stand on the left: on the right all methods meet in the one model that is so old.
+    axes.yaxis.tick_right()
+    axes.yaxis.set_label_position("right")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    starts = {line.label: (float(line.distances[0]), 100 * line.mean[0]) for line in curves}
+    label_starts(axes, starts, palette)
+    return figure
+
+
+def _distance_label(distance: int, years: Mapping[int, float] | None) -> str:
+    text = f"{distance:+d}" if distance else "0"
+    text = text.replace("-", "\N{MINUS SIGN}")
+    return f"{text}\n({abs(years[distance]):.1f})" if years and distance else text
+
+
+@_styled
+def class_decay_bars(rates: Mapping[str, Measure]) -> Figure:
+    """Draw what each class loses per period, with a dot for every seed.
+
+    Parameters
+    ----------
+    rates
+        What `onward.report.decay.class_decay` returned; the first is drawn at the top.
+    """
+    figure = Figure(figsize=(4.8, 0.9 + 0.31 * max(len(rates), 1)), layout="constrained")
+    axes = figure.subplots()
+    rows = np.arange(len(rates))
+    axes.barh(rows, [100 * rate.mean for rate in rates.values()], 0.62, color="#9ecae1")
+    for row, rate in zip(rows, rates.values(), strict=True):
+        seeds = 100 * np.array(rate.values)
+        axes.plot(seeds, np.full(len(seeds), row), "o", ms=3.5, color="#08519c", alpha=0.65, mew=0)
+    axes.axvline(0, color=FAINT, lw=0.8)
+    axes.set_yticks(rows, [short(name) for name in rates])
+    axes.tick_params(axis="y", length=0, labelcolor=INK, labelsize=9.5)
+    axes.spines["left"].set_visible(False)
+    axes.set_ylim(len(rates) - 0.4, -0.6)
+    axes.grid(axis="x", color=RULE, lw=0.8)
+    axes.set_axisbelow(True)
+    axes.set_xlabel("points lost per period between learning and testing")
+    return figure
+
+
+@_styled
+def quality_against_cost(summaries: Sequence[Summary], palette: Mapping[str, str]) -> Figure:
+    """Draw next-domain quality against CPU time; a marker's area grows with the samples stored.
+
+    Parameters
+    ----------
+    summaries
+        One setting's methods.
+    palette
+        The colour of each label, as `colours` gives it.
+    """
+    figure = Figure(figsize=(4.8, 3.7), layout="constrained")
+    axes = figure.subplots()
+    shown = [summary for summary in summaries if summary.metrics["next_domain"].known]
+    most = max((summary.cost["stored_samples"] for summary in shown), default=0) or 1
+    points = {}
+    for summary in shown:
+        quality, colour = summary.metrics["next_domain"], palette[summary.label]
+        area = 45 + 420 * summary.cost["stored_samples"] / most
+        point = Point(
+            x=summary.cost["cpu_seconds"],
+            y=100 * quality.mean,
+            radius=float(np.sqrt(area / np.pi)),
+            spread=float(np.nan_to_num(100 * quality.deviation)),
+        )
+        points[summary.label] = point
+        axes.errorbar(point.x, point.y, point.spread, color=colour, lw=1.2, alpha=0.5, zorder=1)
+        axes.scatter(point.x, point.y, area, color=colour, ec="white", zorder=2)
+    axes.set_xlim(0, 1.2 * max((summary.cost["cpu_seconds"] for summary in shown), default=1))
+    axes.set_xlabel("CPU seconds of a run")
+    _percent_axis(axes, "right answers on the next period")
+    label_points(axes, points, palette)
+    return figure
+
+
+def _percent_axis(axes: Axes, label: str) -> None:
+    axes.yaxis.set_major_formatter("{x:g} %")
+    axes.set_ylabel(label)
+    axes.grid(axis="y", color=RULE, lw=0.8)
+    axes.set_axisbelow(True)

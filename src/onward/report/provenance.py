@@ -1,0 +1,79 @@
+"""Where runs come from: the data's card and the machines, as the results folder has them."""
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+
+import numpy as np
+import pydantic
+
+from onward.errors import DamagedFolderError
+from onward.results.read import check_mark, read_manifest
+from onward.results.record import RunRecord
+from onward.results.schema import Environment
+
+_DAYS_PER_YEAR = 365.25
+
+
+class CardPeriod(pydantic.BaseModel):
+    """One period on a stream's card."""
+
+    name: str
+    start: date
+    end: date
+    samples: int
+
+
+class StreamCard(pydantic.BaseModel):
+    """What `onward.results.stream_card` wrote about the data."""
+
+    title: str
+    summary: str
+    licence: str
+    citation: str
+    data_digest: str
+    periods: list[CardPeriod]
+
+
+def stream_card(records: Iterable[RunRecord]) -> StreamCard | None:
+    """Return the card of the data these runs were made on; None if no folder has one."""
+    for record in records:
+        if record.path is None:
+            continue
+        stream = record.path.parents[1] / "stream" / record.spec.data_digest[:16]
+        if not (stream / "card.json").exists():
+            continue
+        try:
+            return StreamCard.model_validate_json((stream / "card.json").read_bytes())
+        except pydantic.ValidationError as error:
+            raise DamagedFolderError(
+                f"expected the card of a stream in {stream}, found a card.json that cannot be "
+                "read; move that folder away: reports do without it"
+            ) from error
+    return None
+
+
+def environments(records: Iterable[RunRecord]) -> list[Environment]:
+    """Return the different machines and versions that the runs were begun with."""
+    found: list[Environment] = []
+    for record in records:
+        manifest = read_manifest(record.path) if record.path is not None else None
+        if record.path is None or manifest is None or "env.json" not in manifest.files:
+            continue
+        content = check_mark(record.path, "env.json", manifest.files["env.json"])
+        environment = Environment.model_validate_json(content)
+        if environment not in found:
+            found.append(environment)
+    return found
+
+
+def years_by_distance(periods: Sequence[CardPeriod]) -> dict[int, float]:
+    """Return how many years lie between two periods at each distance, on average.
+
+    Periods need not be equally long, so a distance in periods is not one in years.
+    """
+    starts = np.array([period.start.toordinal() for period in periods]) / _DAYS_PER_YEAR
+    apart = starts[None, :] - starts[:, None]
+    return {
+        distance: float(np.diagonal(apart, distance).mean())
+        for distance in range(1 - len(starts), len(starts))
+    }

@@ -1,0 +1,222 @@
+"""From runs to numbers: repetitions under other seeds become a mean and a deviation."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward.errors import OnwardError
+from onward.metrics import METRICS as CATALOGUE
+from onward.results.record import RunRecord
+from onward.results.schema import RunSpec
+
+# The future comes first: it is what a deployed model is for.
+METRICS = ("next_domain", "forward_transfer", "in_domain", "accuracy", "backward_transfer")
+COSTS = ("cpu_seconds", "macs", "samples", "stored_samples", "parameters")
+MISSING = "\N{EN DASH}"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number per seed, NaN where the protocol leaves cells empty."""
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """The mean over seeds."""
+        return float(np.mean(self.values))
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation over seeds (n - 1 in the denominator); NaN for a single seed."""
+        if len(self.values) < 2:
+            return float("nan")
+        return float(np.std(self.values, ddof=1))
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a number at all."""
+        return not np.isnan(self.mean)
+
+    def percent(self) -> str:
+        """Return mean and deviation in percent.
+
+        Examples
+        --------
+        >>> Measure((0.68, 0.70)).percent()
+        '69.0 ± 1.4'
+        >>> Measure((0.68,)).percent()  # no deviation is invented
+        '68.0'
+        >>> Measure((float("nan"),)).percent()
+        '–'
+        """
+        if not self.known:
+            return MISSING
+        if np.isnan(self.deviation):
+            return f"{100 * self.mean:.1f}"
+        return f"{100 * self.mean:.1f} ± {100 * self.deviation:.1f}"
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """One method under one protocol: complete runs that differ in nothing but their seed.
+
+    ``records`` are in the order of their seeds, and so is every `Measure`.
+    """
+
+    label: str
+    records: tuple[RunRecord, ...]
+
+    @property
+    def spec(self) -> RunSpec:
+        """What was asked, with the first of the seeds."""
+        return self.records[0].spec
+
+    @property
+    def protocol(self) -> str:
+        """The name of the protocol."""
+        return str(self.spec.protocol["name"])
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds, ascending."""
+        return tuple(record.spec.seed for record in self.records)
+
+    @cached_property
+    def matrices(self) -> NDArray[np.float64]:
+        """The score matrices as an array (seed, learned_upto, tested_on)."""
+        return np.stack([record.matrix() for record in self.records])
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """The mean score matrix; a cell that is empty for any seed stays empty."""
+        return np.asarray(self.matrices.mean(axis=0), np.float64)
+
+    @cached_property
+    def metrics(self) -> dict[str, Measure]:
+        """CLEAR's metrics, per seed."""
+        return {name: self._measure(name) for name in METRICS}
+
+    @cached_property
+    def static(self) -> dict[str, Measure]:
+        """The last model's score on each static test, per seed."""
+        tests = {score.test for score in self.records[0].scores if score.tested_on is None}
+        return {
+            test: Measure(tuple(float(record.static(test)[-1]) for record in self.records))
+            for test in sorted(tests)
+        }
+
+    @cached_property
+    def cost(self) -> dict[str, float]:
+        """What a run spends, mean over seeds."""
+        spent = [record.cost for record in self.records if record.cost is not None]
+        return {name: float(np.mean([getattr(cost, name) for cost in spent])) for name in COSTS}
+
+    def _measure(self, name: str) -> Measure:
+        function = CATALOGUE[f"clear.{name}"].function
+        return Measure(tuple(function(matrix) for matrix in self.matrices))
+
+
+def summarise(records: Iterable[RunRecord]) -> list[Summary]:
+    """Average complete runs over their seeds; leave the incomplete ones out (see `unfinished`).
+
+    Parameters
+    ----------
+    records
+        Runs of any methods, protocols and seeds; those that share everything but the seed are
+        averaged.
+
+    Returns
+    -------
+        Setting by setting (future-only protocols first), best next-domain mean first.
+    """
+    groups: dict[str, list[RunRecord]] = {}
+    for record in _distinct(record for record in records if record.complete):
+        groups.setdefault(record.spec.without_seed(), []).append(record)
+    _refuse_other_data(members[0].spec for members in groups.values())
+    labels = _labels([members[0].spec for members in groups.values()])
+    summaries = [
+        Summary(labels[key], tuple(sorted(members, key=lambda record: record.spec.seed)))
+        for key, members in groups.items()
+    ]
+    return sorted(summaries, key=_order)
+
+
+def unfinished(records: Iterable[RunRecord]) -> list[RunRecord]:
+    """Return the runs that `summarise` leaves out because they are not complete."""
+    return [record for record in records if not record.complete]
+
+
+def by_setting(summaries: Sequence[Summary]) -> list[list[Summary]]:
+    """Put together what may be compared: one data, protocol, recipe and budget, any method."""
+    settings: dict[str, list[Summary]] = {}
+    for summary in summaries:
+        settings.setdefault(_setting(summary.spec), []).append(summary)
+    return list(settings.values())
+
+
+def _setting(spec: RunSpec) -> str:
+    anyone = {"seed": 0, "method": "", "method_options": {}, "method_digest": None}
+    return spec.model_copy(update=anyone).hash
+
+
+def _order(summary: Summary) -> tuple[object, ...]:
+    spec, quality = summary.spec, summary.metrics["next_domain"].mean
+    return (
+        spec.benchmark,
+        spec.data,
+        spec.protocol["tests"] != "future",
+        summary.protocol,
+        spec.recipe_name,
+        _setting(spec),
+        0.0 if np.isnan(quality) else -quality,
+        summary.label,
+    )
+
+
+def _distinct(records: Iterable[RunRecord]) -> list[RunRecord]:
+    """Count a run that is there twice once; refuse two that disagree."""
+    seen: dict[str, RunRecord] = {}
+    for record in records:
+        first = seen.setdefault(record.spec.hash, record)
+        if first.scores != record.scores:
+            raise OnwardError(
+                f"expected one result for {record.spec.method} with seed {record.spec.seed}, "
+                f"found two that differ, in {first.path} and {record.path}; move one of them away"
+            )
+    return list(seen.values())
+
+
+def _refuse_other_data(specs: Iterable[RunSpec]) -> None:
+    digests: dict[tuple[str, str], str] = {}
+    for spec in specs:
+        expected = digests.setdefault((spec.benchmark, spec.data), spec.data_digest)
+        if spec.data_digest != expected:
+            raise OnwardError(
+                f"expected runs on one version of the data {spec.benchmark}/{spec.data} "
+                f"({expected[:16]}), found {spec.method} on another ({spec.data_digest[:16]}); "
+                "their scores cannot be compared. Report them from separate folders, or run again"
+            )
+
+
+def _labels(specs: Sequence[RunSpec]) -> dict[str, str]:
+    """Name each group of runs, so that no two in one setting share a name."""
+    names = {spec.without_seed(): _name(spec) for spec in specs}
+    taken = [(_setting(spec), names[spec.without_seed()]) for spec in specs]
+    for spec in specs:
+        key = spec.without_seed()
+        if taken.count((_setting(spec), names[key])) > 1:
+            names[key] += f" #{key[:4]}"
+    return names
+
+
+def _name(spec: RunSpec) -> str:
+    name = spec.method.rsplit(":", 1)[-1]
+    if spec.method_options:
+        name += f"({', '.join(f'{key}={value}' for key, value in spec.method_options.items())})"
+    # A name may come from anybody's file: control characters would reach the terminal.
+    safe = (letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
+    return "".join(safe)

@@ -1,0 +1,59 @@
+"""What the short names mean, for people who have not read the papers."""
+
+from onward.metrics.paired import Verdict
+
+METRICS = {
+    "next_domain": ("next-domain", "the period right after"),
+    "forward_transfer": ("forward transfer", "all later periods"),
+    "in_domain": ("in-domain", "the period just learned"),
+    "accuracy": ("accuracy", "all periods so far"),
+    "backward_transfer": ("backward transfer", "all earlier periods"),
+}
+"""By name: how a metric is written, and which periods it averages."""
+
+METHODS = {
+    "cumulative": "keeps every sample and trains on all of them, from its last weights",
+    "er": "replays a memory of old samples beside the new ones",
+    "finetune": "goes on from its last weights with the new samples only",
+    "nap": "learns the first period and nothing after it",
+    "scratch": "starts anew with every period, from that period alone",
+}
+"""By label: what a method of the catalogue does when a period arrives."""
+
+
+def decision(verdict: Verdict) -> str:
+    """Say in a few words whether the seeds decide.
+
+    Examples
+    --------
+    >>> from onward.metrics.paired import compare
+    >>> decision(compare([3, 3, 3, 3, 3], [1, 1, 1, 1, 2]))
+    'cannot tell: 6 seeds needed'
+    >>> decision(compare([3, 3, 3, 3, 3, 3], [1, 1, 1, 1, 2, 1]))
+    'p = 0.031'
+    """
+    if verdict.answer != "cannot tell":
+        return f"p = {verdict.p:.2g}"
+    if verdict.needed is not None:
+        return f"cannot tell: {verdict.needed} seeds needed"
+    return f"cannot tell, p = {verdict.p:.2g}"
+
+
+def votes(verdict: Verdict) -> str:
+    """Say in how many seeds the first one is ahead, or behind where that is the rule.
+
+    Examples
+    --------
+    >>> from onward.metrics.paired import compare
+    >>> votes(compare([1, 1, 3], [2, 2, 2]))
+    'behind in 2 of 3 seeds'
+    """
+    side, count = ("ahead", verdict.wins)
+    if verdict.losses > verdict.wins:
+        side, count = ("behind", verdict.losses)
+    return f"{side} in {count} of {seeds(verdict.n)}"
+
+
+def seeds(number: int) -> str:
+    """Count seeds."""
+    return "1 seed" if number == 1 else f"{number} seeds"

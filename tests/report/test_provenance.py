@@ -1,0 +1,67 @@
+"""What a results folder says about data and machines; damage is said, absence is not an error."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from onward.errors import DamagedFolderError
+from onward.report.provenance import environments, stream_card, years_by_distance
+from onward.results.folder import open_folder
+from onward.results.record import RunRecord, load_record
+from onward.results.schema import Cost, Environment
+
+CARD = """{"title": "T", "summary": "S", "licence": "L", "citation": "C", "data_digest": "%s",
+"periods": [
+ {"name": "a", "start": "2017-01-01", "end": "2018-01-01", "samples": 3, "classes": {"x": 3}},
+ {"name": "b", "start": "2018-01-01", "end": "2022-01-01", "samples": 4, "classes": {"x": 4}},
+ {"name": "c", "start": "2022-01-01", "end": "2022-01-01", "samples": 5, "classes": {"x": 5}}
+]}""" % ("d" * 64)
+
+
+def written(record: RunRecord, out: Path, onward: str = "0.1.0") -> RunRecord:
+    machine = Environment(onward=onward, python="3.11", platform="p", cpus=2, packages={})
+    with open_folder(out, record.spec, machine, lambda: None) as folder:
+        folder.add(0, list(record.scores), None)
+        folder.finish(Cost(cpu_seconds=1))
+        return load_record(folder.path)
+
+
+def test_card_and_machines_come_from_the_results_folder(make: Callable, tmp_path: Path) -> None:
+    records = [
+        written(make([[0.5]]), tmp_path),
+        written(make([[0.5]], seed=1), tmp_path),
+        written(make([[0.5]], seed=2), tmp_path, onward="0.2.0"),
+    ]
+    assert stream_card(records) is None
+    assert [machine.onward for machine in environments(records)] == ["0.1.0", "0.2.0"]
+    card = tmp_path / "clear" / "stream" / ("d" * 16) / "card.json"
+    card.parent.mkdir(parents=True)
+    card.write_text(CARD)
+    found = stream_card(records)
+    assert found is not None
+    assert (found.licence, found.periods[2].samples) == ("L", 5)
+    card.write_text("{}")
+    with pytest.raises(DamagedFolderError, match=r"card\.json that cannot be read; move"):
+        stream_card(records)
+
+
+def test_runs_without_a_folder_have_neither(make: Callable) -> None:
+    assert stream_card([make([[0.5]])]) is None
+    assert environments([make([[0.5]])]) == []
+
+
+def test_years_are_those_between_the_dates_not_a_count_of_periods(
+    make: Callable, tmp_path: Path
+) -> None:
+    record = written(make([[0.5]]), tmp_path)
+    card = tmp_path / "clear" / "stream" / ("d" * 16) / "card.json"
+    card.parent.mkdir(parents=True)
+    card.write_text(CARD)
+    found = stream_card([record])
+    assert found is not None
+    years = years_by_distance(found.periods)
+    assert years[0] == 0
+    assert years[1] == pytest.approx((1 + 4) / 2, abs=0.01)
+    assert years[2] == pytest.approx(5, abs=0.01)
+    assert years[-2] == -years[2]

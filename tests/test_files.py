@@ -1,0 +1,50 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from onward.errors import StorageError
+from onward.files import publish_folder, storage, write_atomic
+
+
+def test_a_file_is_there_whole_or_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b.txt"
+    write_atomic(path, b"first")
+
+    def fail(file: object) -> None:
+        file.write(b"half")  # type: ignore[attr-defined]
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_atomic(path, fail)
+    assert path.read_bytes() == b"first"
+    assert [p.name for p in path.parent.iterdir()] == ["b.txt"]
+
+
+def test_new_files_have_ordinary_permissions(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        write_atomic(tmp_path / "file", b"x")
+        publish_folder(tmp_path / "folder", lambda draft: None)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o644
+    assert (tmp_path / "folder").stat().st_mode & 0o777 == 0o755
+
+
+def test_a_folder_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    def fail(draft: Path) -> None:
+        (draft / "half").write_text("x")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        publish_folder(tmp_path / "c", fail)
+    assert list(tmp_path.iterdir()) == []
+    publish_folder(tmp_path / "c", lambda draft: (draft / "whole").mkdir())
+    assert (tmp_path / "c" / "whole").is_dir()
+
+
+def test_a_refusal_of_the_system_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StorageError, match="is a file, not a folder"), storage(tmp_path):
+        write_atomic(tmp_path / "file" / "below", b"")
