@@ -229,9 +229,7 @@ class View:
             )
         return self._readable().labels
 
-    def inputs(
-        self, positions: Rows | slice = slice(None), *, out: Array | None = None
-    ) -> Array:
+    def inputs(self, positions: Rows | slice = slice(None), *, out: Array | None = None) -> Array:
         """Return the inputs of the samples at these positions, by default of all.
 
         Where the inputs lie in memory, `out` is filled and returned instead of a new array: a

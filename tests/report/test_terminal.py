@@ -38,7 +38,7 @@ def test_it_fits_in_100_columns_and_cuts_nothing_off(demo: Callable) -> None:
 
 def test_values_are_percent_with_deviation(make: Callable) -> None:
     text = shown([make([[0.8, 0.6], [0.4, 0.7]]), make([[0.9, 0.5], [0.6, 0.8]], seed=1)])
-    assert "55.0 ± 7.1" in text
+    assert "55.0±7.1" in text
     assert "over 2 seeds" in text
 
 

@@ -8,7 +8,8 @@ that are still to come (streaming protocol).
 
 import numpy as np
 
-from onward.data.emoji_history import GROUPS, TWEMOJI, card, load_emoji, with_features
+from onward.data.cache import cache_folder
+from onward.data.emoji_history import FOLDER, GROUPS, TWEMOJI, card, load_emoji, with_features
 from onward.data.split import held_out
 from onward.errors import OnwardError, unknown
 from onward.protocols import PROTOCOLS
@@ -90,6 +91,7 @@ def load(data: str, protocol: str, recipe: str = "cpu") -> Benchmark:
         cut=cut_emoji,
         recipes=recipes,
         recipe=recipe,
+        files=(FOLDER, cache_folder()),
     )
 
 

@@ -4,18 +4,13 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from onward.cli.console import console
 from onward.data import emoji_history
 from onward.errors import unknown
 
 app = typer.Typer(help="Look at data.", no_args_is_help=True)
-
-
-@app.callback()
-def group() -> None:
-    """Look at data."""
 
 
 @app.command()
@@ -32,9 +27,9 @@ def describe(
     if as_json:
         typer.echo(json.dumps(card, indent=1))
         return
-    console = Console(highlight=False)
-    console.print(f"[bold]{card['title']}[/]: {samples} samples, hashes verified")
-    console.print(card["description"])
+    screen = console()
+    screen.print(f"[bold]{card['title']}[/]: {samples} samples, hashes verified")
+    screen.print(card["description"])
     table = Table(box=None, padding=(0, 2))
     for column in ("snapshot", "emoji", "new", "redrawn", "unchanged", "from"):
         table.add_column(column, justify="left" if column in ("snapshot", "from") else "right")
@@ -42,8 +37,8 @@ def describe(
         counts = (change[kind] for kind in ("new", "redrawn", "unchanged"))
         package = f"{source['package']} {source['version']}"
         table.add_row(source["date"], str(source["rows"]), *map(str, counts), package)
-    console.print(table)
-    console.print(f"[bold]Mind:[/] {card['warning']}")
+    screen.print(table)
+    screen.print(f"[bold]Mind:[/] {card['warning']}")
     for licence in card["licences"]:
         credit = licence.get("attribution", licence["work"])
-        console.print(f"· {licence['covers']}: {licence['licence']}. {credit}")
+        screen.print(f"· {licence['covers']}: {licence['licence']}. {credit}")

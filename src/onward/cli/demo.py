@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from onward.cli.console import console
 from onward.cli.progress import live, resumable
 from onward.demo import jobs, write_demo_page
 from onward.report.summary import summarise
@@ -25,15 +25,15 @@ def demo(
 
     Five methods, five seeds, two protocols: fifty runs, a table, and a page to show.
     """
-    console = Console(highlight=False)
+    screen = console()
     wanted = jobs()
     begun = time.monotonic()
     with resumable(out), live(len(wanted), periods=7) as watch:
         records = sweep(wanted, out / "results", workers=workers or cores(), watch=watch)
     summaries = summarise(records)
     for table in tables(summaries):
-        console.print(table)
-        console.print()
+        screen.print(table)
+        screen.print()
     page = write_demo_page(records, out / "index.html")
-    console.print(f"{len(records)} runs in {time.monotonic() - begun:.0f} s")
-    console.print(f"the page: {page}", soft_wrap=True)
+    screen.print(f"{len(records)} runs in {time.monotonic() - begun:.0f} s")
+    screen.print(f"the page: {page}", soft_wrap=True)

@@ -5,10 +5,10 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from onward.benchmarks import BENCHMARKS, load
+from onward.cli.console import console
 from onward.data import emoji_history
 from onward.methods import METHODS
 from onward.metrics import METRICS
@@ -37,17 +37,17 @@ def list_catalogue(
     if as_json:
         typer.echo(json.dumps(found, indent=1))
         return
-    console = Console()
+    screen = console()
     for name, entries in found.items():
         table = Table(
             title=name, title_justify="left", title_style="bold", box=None, padding=(0, 2)
         )
-        for column in entries[0]:
-            table.add_column(column, overflow="fold")
+        for number, column in enumerate(entries[0]):
+            table.add_column(column, overflow="fold", no_wrap=number == 0)
         for entry in entries:
             table.add_row(*(_text(value) for value in entry.values()))
-        console.print(table)
-        console.print()
+        screen.print(table)
+        screen.print()
 
 
 def _entries(kind: Kind) -> list[dict[str, Any]]:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from onward.benchmarks import load
 from onward.budget import Budget
+from onward.cli.console import console
 from onward.cli.options import parse_budget, parse_pairs, parse_seeds
 from onward.cli.progress import live, resumable
 from onward.learners import choose
@@ -87,9 +87,9 @@ def run(
     if as_json:
         typer.echo(json.dumps(to_json(summaries), indent=1))
         return
-    console = Console(highlight=False)
+    screen = console()
     for table in tables(summaries):
-        console.print(table)
+        screen.print(table)
     if before:
-        console.print(f"{len(before)} of {len(wanted)} runs were complete already: not run again")
-    console.print(f"results in {out}")
+        screen.print(f"{len(before)} of {len(wanted)} runs were complete already: not run again")
+    screen.print(f"results in {out}")

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from onward.cli.console import console
 from onward.report.summary import summarise, unfinished
 from onward.report.terminal import tables, to_json
 from onward.results.read import find_folders
@@ -24,9 +24,9 @@ def show(
     if as_json:
         typer.echo(json.dumps(to_json(summaries), indent=1))
         return
-    console = Console()
+    screen = console()
     for table in tables(summaries):
-        console.print(table)
+        screen.print(table)
     left_out = len(unfinished(records))
     if left_out:
-        console.print(f"{left_out} unfinished runs are left out; run them again to finish them")
+        screen.print(f"{left_out} unfinished runs are left out; run them again to finish them")

@@ -19,7 +19,7 @@ def tables(summaries: Sequence[Summary]) -> list[Table]:
 
 
 def table(summaries: Sequence[Summary]) -> Table:
-    """Lay the methods of one setting out for a terminal of 100 columns.
+    """Lay the methods of one setting out for a terminal of 80 columns.
 
     A metric that the protocol leaves empty has no column. Bold is a value that the paired test
     finds better than every other method's.
@@ -40,6 +40,7 @@ def table(summaries: Sequence[Summary]) -> Table:
         caption=Text(_caption(summaries, decided=any(best.values())), style="dim"),
         caption_justify="left",
         box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
         pad_edge=False,
     )
     result.add_column("method", overflow="fold", max_width=18)
@@ -49,7 +50,11 @@ def table(summaries: Sequence[Summary]) -> Table:
     result.add_column("stored\nsamples", justify="right", no_wrap=True)
     for item in summaries:
         cells = [
-            Text(item.metrics[name].percent(), style="bold" if best[name] is item else "")
+            # Without blanks round the sign, all five metrics fit into 80 columns.
+            Text(
+                item.metrics[name].percent().replace(" ± ", "±"),
+                style="bold" if best[name] is item else "",
+            )
             for name in shown
         ]
         cpu, stored = f"{item.cost['cpu_seconds']:.2f}", f"{item.cost['stored_samples']:,.0f}"
