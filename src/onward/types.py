@@ -14,87 +14,33 @@ from pathlib import Path
 from typing import Any, Literal, overload, runtime_checkable
 from typing import Protocol as Interface
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-
 from onward.budget import Budget
-from onward.errors import LookAheadError
+from onward.table import Array, Column, Rows, Samples, Table
+from onward.view import Call, View
 
-Array = NDArray[Any]
-Rows = NDArray[np.int64]
-
-
-class Column(Interface):
-    """A wide column: anything with a shape that is indexed by an array of rows.
-
-    A numpy array is one. A lazy one decodes images or reads shards when it is indexed, so that a
-    table can be larger than memory.
-    """
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of rows, then the shape of one value."""
-
-    def __getitem__(self, rows: Rows, /) -> Array:
-        """Return the values of these rows, in this order."""
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Samples as columns: Arrow for what is narrow, arrays or lazy readers for what is wide.
-
-    Parameters
-    ----------
-    columns
-        One row per sample: ``id``, ``time`` and, as the data has them, ``label``, ``group``,
-        ``text`` and attributes.
-    wide
-        Row-aligned wide columns, such as ``image``. A learner sees the one named ``input``.
-    digest
-        Content hash: two tables with one digest hold the same samples.
-    """
-
-    columns: pa.Table
-    wide: Mapping[str, Column]
-    digest: str
-
-    def __len__(self) -> int:
-        return int(self.columns.num_rows)
-
-    def values(self, name: str) -> Array:
-        """Return one narrow column as a numpy array."""
-        return np.asarray(self.columns.column(name).to_numpy(zero_copy_only=False))
-
-    def with_input(self, column: Column) -> "Table":
-        """Return this table with the column that learners see."""
-        return replace(self, wide={**self.wide, "input": column})
-
-
-@dataclass(frozen=True, eq=False)
-class Samples:
-    """Rows of a table, with the labels that go with them at one moment.
-
-    One label per sample is an array of class indices; many labels are a boolean matrix; boxes
-    are an object array.
-    """
-
-    rows: Rows
-    labels: Array
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, positions: Rows | slice) -> "Samples":
-        return Samples(self.rows[positions], self.labels[positions])
-
-    @staticmethod
-    def join(parts: Sequence["Samples"]) -> "Samples":
-        """Return all parts, one after the other."""
-        return Samples(
-            np.concatenate([part.rows for part in parts]),
-            np.concatenate([part.labels for part in parts]),
-        )
+__all__ = [
+    "Array",
+    "Benchmark",
+    "Budget",
+    "Call",
+    "Card",
+    "Column",
+    "Folds",
+    "Holdout",
+    "Learner",
+    "Loss",
+    "Method",
+    "Period",
+    "Protocol",
+    "Rows",
+    "Samples",
+    "SavingLearner",
+    "Setting",
+    "Stream",
+    "Table",
+    "Task",
+    "View",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,99 +126,6 @@ class Protocol:
     def tested(self, learned_upto: int, periods: int) -> range:
         """Return the periods to test once period `learned_upto` has been learned."""
         return range(learned_upto + 1 if self.tests == "future" else 0, periods)
-
-
-class Call:
-    """One call of `learn` or `predict`: its views die with it. `predict` has no budget."""
-
-    def __init__(self, budget: Budget | None) -> None:
-        self.budget = budget
-        self.over = False
-
-
-class View:
-    """The samples that a learner may see at one moment, with the labels that it may see.
-
-    Reading a view after its call has returned raises. What should outlive the call is held
-    through the budget, and read back through a later view's `also`.
-    """
-
-    def __init__(
-        self, table: Table, samples: Samples, classes: tuple[str, ...], call: Call, held: int = 0
-    ) -> None:
-        self.classes = classes
-        self._table = table
-        self._samples = samples
-        self._call = call
-        self._new = len(samples) - held
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    @property
-    def input_shape(self) -> tuple[int, ...]:
-        """The shape of one input."""
-        return self._table.wide["input"].shape[1:]
-
-    @property
-    def rows(self) -> Rows:
-        """The rows of these samples: their names in memories."""
-        return self._readable().rows
-
-    @property
-    def labels(self) -> Array:
-        """The labels that may be seen now, as indices into `classes`. A test view has none."""
-        if self._call.budget is None:
-            raise LookAheadError(
-                "labels are shown by learn(view, budget) only; found a learner that reads them in "
-                "predict(view). Predict from view.inputs()"
-            )
-        return self._readable().labels
-
-    def inputs(self, positions: Rows | slice = slice(None), *, out: Array | None = None) -> Array:
-        """Return the inputs of the samples at these positions, by default of all.
-
-        Where the inputs lie in memory, `out` is filled and returned instead of a new array: a
-        fresh one of some megabytes for every batch costs more than the copy.
-        """
-        rows = self._readable().rows[positions]
-        if self._call.budget is not None:
-            if isinstance(positions, slice):
-                positions = np.arange(len(self))[positions]
-            self._call.budget.read(len(rows), new=int(np.count_nonzero(positions < self._new)))
-        column = self._table.wide["input"]
-        if out is not None and len(out) >= len(rows) and isinstance(column, np.ndarray):
-            # Rows come from the stream, so none is out of range; "clip" avoids a second buffer.
-            return np.take(column, rows, axis=0, out=out[: len(rows)], mode="clip")
-        return column[rows]
-
-    def column(self, name: str) -> Array:
-        """Return a narrow column, such as ``time`` or ``text``."""
-        if name in ("label", "labels", "group"):
-            raise LookAheadError(
-                f"column {name!r} belongs to the judge; the labels to learn from are view.labels"
-            )
-        return self._table.values(name)[self._readable().rows]
-
-    def also(self, rows: Rows, labels: Array) -> "View":
-        """Return this view with held samples behind it, under the labels they were held with."""
-        mine, budget = self._readable(), self._call.budget
-        strangers = np.setdiff1d(rows, budget.held if budget is not None else [])
-        if len(strangers):
-            raise LookAheadError(
-                f"expected samples that the budget holds, found {len(strangers)} others (first: "
-                f"row {strangers[0]}). Call budget.hold(rows) before learn returns"
-            )
-        joined = Samples.join([mine, Samples(rows, labels)])
-        return View(self._table, joined, self.classes, self._call, held=len(joined) - self._new)
-
-    def _readable(self) -> Samples:
-        if self._call.over:
-            raise LookAheadError(
-                "a view was read after its call had returned. Keep samples with budget.hold(rows) "
-                "and read them with a later view.also(rows, labels)"
-            )
-        return self._samples
 
 
 @runtime_checkable

@@ -13,6 +13,7 @@ app = typer.Typer(
     help="Continual learning on data that moves in time: train today, be right tomorrow.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("list")(listing.list_catalogue)

@@ -1,0 +1,34 @@
+"""Checks that anyone can run on their own streams, methods and metrics.
+
+- `check_stream`: periods, groups and time are kept apart, and nothing is prepared from the future.
+- `check_method`: runs are repeatable and resumable, and the method sees only the past.
+- `check_metric`: a pure function from a score matrix to a number.
+
+Each raises `CheckFailed`, or returns a `Report` that says which properties hold. A check is one
+function, whose name is the check's and whose first sentence is the property.
+
+**What cannot be found.** A learner that brought its own copy of the data, read before the run, or
+that keeps a transformed copy of samples it was shown, computes from numbers that look like any
+others. Noise in place of the future does not reach them. `check_method` finds what is within
+reach: streams, views, tables and memory maps inside a learner, files opened while it learns or
+predicts, rows read past its view, and unchanged copies of samples that the budget does not hold.
+
+>>> print(check_metric("clear.next_domain").ok)
+True
+"""
+
+from onward.checks.method import check_method
+from onward.checks.metric import check_metric
+from onward.checks.report import CheckFailed, Finding, Report
+from onward.checks.stream import check_stream
+from onward.checks.tiny import tiny_benchmark
+
+__all__ = [
+    "CheckFailed",
+    "Finding",
+    "Report",
+    "check_method",
+    "check_metric",
+    "check_stream",
+    "tiny_benchmark",
+]

@@ -1,0 +1,137 @@
+"""Which files are opened while a learner learns or predicts.
+
+A learner is given all it may see; a file it opens is a way around that. Python's own audit hook
+reports what is opened through Python. Arrow's readers and other compiled libraries open files
+past it, so the benchmark's files are also watched by the system.
+
+What neither sees: a memory map made before the call, and data copied into the learner before the
+run. The first is found by `onward.checks.reachable`, the second by nobody but a reader of the
+code.
+"""
+
+import contextlib
+import os
+import sys
+import sysconfig
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from onward.checks.inotify import Inotify
+
+_CODE = (".py", ".pyc", ".pyi", ".so", ".pth", ".dll", ".dylib")
+_SYSTEM = tuple(map(Path, ("/proc", "/dev", "/sys", "/etc", "/usr/share/zoneinfo")))
+_INSTALLED = tuple(
+    Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file that was opened: when, and whether Python saw it or only the system."""
+
+    path: Path
+    during: str
+    by_python: bool
+
+
+class Audit:
+    """Notes which files are opened while it is on.
+
+    Threads that ran before it was made are not the learner's, and do not count.
+
+    Parameters
+    ----------
+    files
+        Where the data lies: files here count wherever they are, and are watched by the system.
+    """
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self.opened: list[Opened] = []
+        self._files = tuple(path.resolve() for path in files)
+        self._system = Inotify(self._files)
+        self.note = self._system.why_not if files else ""
+        self._during: str | None = None
+        me = threading.get_ident()
+        self._strangers = {t.ident for t in threading.enumerate()} - {me}
+
+    @contextlib.contextmanager
+    def on(self, during: str) -> Iterator[None]:
+        """Note what is opened here."""
+        _install()
+        self._system.read()
+        self._switch(during)
+        try:
+            yield
+        finally:
+            self._switch(None)
+            self._collect(during)
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let the loop, or a column that lies on disk, do its own work in between."""
+        during = self._during
+        if during is None:
+            yield
+            return
+        self._switch(None)
+        self._collect(during)
+        try:
+            yield
+        finally:
+            self._system.read()
+            self._switch(during)
+
+    def close(self) -> None:
+        """Watch no more."""
+        self._system.close()
+
+    def _switch(self, during: str | None) -> None:
+        global _active
+        self._during = during
+        _active = self if during is not None else None
+
+    def _collect(self, during: str) -> None:
+        seen = {(one.path, one.during) for one in self.opened}
+        self.opened += [
+            Opened(path, during, by_python=False)
+            for path in self._system.read()
+            if (path, during) not in seen
+        ]
+
+    def _note(self, opened: Any) -> None:
+        during = self._during
+        if during is None or threading.get_ident() in self._strangers:
+            return
+        if not isinstance(opened, str | bytes | os.PathLike):
+            return  # a file that is open already, by its number
+        path = Path(os.path.realpath(os.fsdecode(opened)))
+        one = Opened(path, during, by_python=True)
+        if not self._harmless(path) and one not in self.opened:
+            self.opened.append(one)
+
+    def _harmless(self, path: Path) -> bool:
+        if any(path.is_relative_to(place) for place in self._files):
+            return False
+        return path.suffix in _CODE or any(
+            path.is_relative_to(place) for place in (*_SYSTEM, *_INSTALLED)
+        )
+
+
+_active: Audit | None = None
+_installed = False
+
+
+def _install() -> None:
+    # An audit hook can never be removed, so there is one, which does nothing while none is on.
+    global _installed
+    if not _installed:
+        sys.addaudithook(_hook)
+        _installed = True
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open" and _active is not None:
+        _active._note(arguments[0])

@@ -1,0 +1,121 @@
+"""What the checks of a method look at: the runs that several of them share are made once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from onward.checks.digests import digest_table
+from onward.checks.fresh import call_fresh
+from onward.checks.futures import Futures, try_futures, try_present
+from onward.checks.observer import Log, Observed, guarded
+from onward.checks.report import Skipped
+from onward.checks.trace import Trace, testing_all, trace
+from onward.errors import OnwardError
+from onward.learners import Chosen, choose
+from onward.types import Benchmark, Setting
+
+
+@dataclass(frozen=True, eq=False)
+class MethodSubject:
+    """A method, and the benchmark and seed to run it with."""
+
+    method: Any
+    options: Mapping[str, Any]
+    benchmark: Benchmark
+    seed: int
+    chosen: Chosen = field(init=False)
+
+    def __post_init__(self) -> None:
+        found = choose(self.method, self.options, self.benchmark.task)
+        object.__setattr__(self, "chosen", found)
+
+    @property
+    def setting(self) -> Setting:
+        """What the method is told before it sees anything."""
+        recipe = self.benchmark.recipes[self.benchmark.recipe]
+        return Setting(self.benchmark.task, recipe, self.seed)
+
+    @cached_property
+    def observed(self) -> "Observation":
+        """The first run, watched, whether it came to an end or not."""
+        return observe(self.benchmark, self.chosen, self.seed)
+
+    @cached_property
+    def clean(self) -> Trace:
+        """The first run, if it came to an end; a check that needs it is skipped if not."""
+        if self.observed.trace is None:
+            raise Skipped("the run does not come to its end, see runs_to_the_end")
+        return self.observed.trace
+
+    @cached_property
+    def again(self) -> Trace:
+        """The same run once more, not watched."""
+        return trace(self.benchmark, self.chosen, self.seed)
+
+    @property
+    def saves_repeatably(self) -> bool:
+        """Whether two equal runs save equal bytes, so that states can be compared."""
+        return self.clean.states == self.again.states
+
+    @cached_property
+    def testing_all(self) -> Trace:
+        """The same run, tested on all periods whatever the protocol: there is a past to compare."""
+        return trace(testing_all(self.benchmark), self.chosen, self.seed)
+
+    @cached_property
+    def _futures(self) -> tuple[Futures, str]:
+        benchmark = testing_all(self.benchmark)
+        stream = benchmark.stream(self.seed)
+        # Only where samples are is needed there: inputs are large, and are to be prepared anew.
+        places = replace(stream, table=replace(benchmark.raw, wide={}))
+        what = (self.method, dict(self.options), benchmark)
+        return call_fresh(try_futures, *what, places, self.seed)
+
+    @property
+    def futures(self) -> Futures:
+        """What it does with other futures, and with the real one, in a fresh process."""
+        return self._futures[0]
+
+    @property
+    def where(self) -> str:
+        """Where other futures were tried, for people."""
+        return self._futures[1]
+
+    @cached_property
+    def alone_in_a_fresh_process(self) -> dict[tuple[int, int], str]:
+        """The outputs of the same run in a process where nothing ran before it."""
+        what = (self.method, dict(self.options), testing_all(self.benchmark))
+        found, _ = call_fresh(try_present, *what, self.seed)
+        return {} if isinstance(found, str) else found.outputs
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A watched run: what it did, what was noted, and the error that ended it, if one did."""
+
+    trace: Trace | None
+    log: Log
+    error: OnwardError | None
+
+
+def observe(benchmark: Benchmark, chosen: Chosen, seed: int) -> Observation:
+    """Run a method under observation."""
+    log = Log(benchmark, benchmark.table)
+    before = digest_table(benchmark.table)
+    done, ended_by = None, None
+    try:
+        done = trace(
+            guarded(benchmark, log),
+            chosen,
+            seed,
+            wrap=lambda learner: Observed(learner, log, benchmark.task),
+            watch=log.watch,
+        )
+    except OnwardError as error:
+        ended_by = error
+    finally:
+        log.audit.close()
+    if digest_table(benchmark.table) != before:
+        log.note("learn_leaves_its_view_alone", "another table after the run")
+    return Observation(done, log, ended_by)

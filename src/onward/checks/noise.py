@@ -1,0 +1,105 @@
+"""A future that never was: put noise in the place of everything that comes after a period.
+
+What is computed from the present and the past alone cannot notice. Inputs become random; labels
+and texts become those of one known sample, so that classes that were to arrive do not.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from onward.errors import OnwardError
+from onward.types import Array, Benchmark, Column, Rows, Stream, Table
+
+# What a sample says. Its id, date and group, and whatever else a benchmark is cut by, say where
+# it belongs: they stay, or there would be no period to compare.
+_CONTENT = ("label", "labels", "text")
+
+
+def rows_of(stream: Stream, upto: int) -> Rows:
+    """Return the rows of the periods up to this one, train and test alike."""
+    parts = [side.rows for period in stream[: upto + 1] for side in (period.train, period.test)]
+    return np.concatenate(parts)
+
+
+def dates(table: Table) -> Array:
+    """Return the day of every sample."""
+    return np.asarray(table.values("time").astype("datetime64[D]"))
+
+
+def rows_after(stream: Stream, upto: int) -> Rows:
+    """Return the rows that nothing may depend on while this period is the latest.
+
+    These are the samples of later periods, static tests, which belong to no period, and samples
+    in neither that are dated after the period.
+    """
+    later = upto + 1 < len(stream)
+    border = stream[upto + 1].start if later else stream[upto].end
+    days = dates(stream.table)
+    after = days >= np.datetime64(border) if later else days > np.datetime64(border)
+    if later:
+        after[rows_of(stream[upto + 1 :], len(stream))] = True
+    for samples in stream.static.values():
+        after[samples.rows] = True
+    after[rows_of(stream, upto)] = False
+    return np.flatnonzero(after)
+
+
+def with_noise(benchmark: Benchmark, stream: Stream, upto: int) -> Benchmark:
+    """Return a benchmark whose samples after a period are noise.
+
+    Parameters
+    ----------
+    benchmark
+        The real one.
+    stream
+        One of its streams.
+    upto
+        The last period to keep as it is.
+    """
+    rows, raw = rows_after(stream, upto), benchmark.raw
+    rng = np.random.default_rng(upto)
+    columns = raw.columns
+    for name in _CONTENT:
+        if name in columns.column_names:
+            columns = _one_for_all(columns, name, rows, rows_of(stream, upto))
+    wide = {name: _random(column, name, rows, rng) for name, column in raw.wide.items()}
+    # Caches that are keyed by content must not give the real future back.
+    noised = Table(columns, wide, f"{raw.digest}-noise-after-{upto}")
+    return replace(benchmark, raw=noised)
+
+
+def _one_for_all(columns: pa.Table, name: str, rows: Rows, known: Rows) -> pa.Table:
+    """Give all rows the value of the known sample whose value is rarest among them."""
+    column = columns.column(name)
+    texts = [str(value) for value in column.to_pylist()]
+    count = Counter(texts[row] for row in rows)
+    donor = min(known.tolist(), key=lambda row: (count[texts[row]], row))
+    source = np.arange(len(columns))
+    source[rows] = donor
+    return columns.set_column(columns.column_names.index(name), name, column.take(pa.array(source)))
+
+
+def _random(column: Column, name: str, rows: Rows, rng: np.random.Generator) -> Column:
+    replacing: Callable[..., Any] | None = getattr(column, "with_noise", None)
+    if replacing is not None:
+        noised: Column = replacing(rows, rng)
+        return noised
+    if not isinstance(column, np.ndarray) or column.dtype.kind not in "fiub":
+        raise OnwardError(
+            f"expected a wide column of numbers, or one with a method with_noise(rows, rng) that "
+            f"returns it with random values in these rows; found {name!r}, a "
+            f"{type(column).__name__}. Give it that method so that it can be checked"
+        )
+    values, shape = np.array(column), (len(rows), *column.shape[1:])
+    if column.dtype.kind == "f":
+        values[rows] = rng.normal(size=shape)
+    elif column.dtype.kind == "b":
+        values[rows] = rng.random(shape) < 0.5
+    else:
+        values[rows] = rng.integers(column.min(), column.max(), shape, column.dtype, endpoint=True)
+    return values

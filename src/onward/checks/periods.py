@@ -1,0 +1,185 @@
+"""Checks of the periods of one stream."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from onward.checks.noise import dates
+from onward.checks.report import Skipped, expected
+from onward.checks.stream_subject import StreamSubject, sides, testing_rows, training_rows
+from onward.types import Folds, Stream
+
+
+def periods_share_no_sample(subject: StreamSubject) -> str:
+    """No sample is in two periods, on both sides of a split, or twice on one side."""
+    owner: dict[int, str] = {}
+    for name, samples in sides(subject.stream):
+        for row in samples.rows.tolist():
+            if row in owner:
+                raise expected(
+                    "every row once",
+                    f"row {row} in {owner[row]} and in {name}",
+                    "Does a list grow from period to period?",
+                )
+            owner[row] = name
+    return f"{len(owner)} samples"
+
+
+def every_sample_has_its_period(subject: StreamSubject) -> str:
+    """Every labelled sample dated from the first period on is in a period or a static test.
+
+    Static tests leave out the samples whose group is trained on, so what is missing is judged
+    over all folds, or with the groups that are trained on set aside.
+    """
+    table, streams = subject.stream.table, subject.streams
+    wanted = dates(table) >= np.datetime64(subject.stream[0].start)
+    if "label" in table.columns.column_names:
+        wanted &= table.columns.column("label").is_valid().to_numpy()
+    total = int(wanted.sum())
+    for stream in streams:
+        wanted[training_rows(stream)] = False
+        wanted[testing_rows(stream)] = False
+    folds = not isinstance(subject.given, Stream) and isinstance(
+        subject.given.protocol.split, Folds
+    )
+    if subject.stream.static and not folds and "group" in table.columns.column_names:
+        for stream in streams:
+            wanted &= ~np.isin(subject.groups, subject.groups[training_rows(stream)])
+    missing = np.flatnonzero(wanted)
+    if len(missing):
+        raise expected(
+            f"all {total} labelled samples from {subject.stream[0].start} on",
+            f"{len(missing)} in no period and no test (first: row {missing[0]}, dated "
+            f"{dates(table)[missing[0]]})",
+            "Mend the cut, or take them out of the table",
+        )
+    return f"{total} samples"
+
+
+def groups_stay_on_one_side(subject: StreamSubject) -> str:
+    """No group is trained on in one period and tested on in any period or static test."""
+    groups = subject.groups
+    both = np.intersect1d(
+        groups[training_rows(subject.stream)], groups[testing_rows(subject.stream)]
+    )
+    if len(both):
+        raise expected(
+            "every group on one side of the split",
+            f"{len(both)} on both (first: {both[0]})",
+            "Split with onward.data.split.held_out(table.values('group'), ...)",
+        )
+    return f"{len(np.unique(groups))} groups"
+
+
+def the_stream_has_no_cursor(subject: StreamSubject) -> None:
+    """Index, slice, length and two interleaved iterations tell the same story."""
+    stream = subject.stream
+    count = len(stream)
+    pairs = list(zip(stream, stream, strict=False))
+    ways = {
+        "iteration": list(stream),
+        "indexing": [stream[index] for index in range(count)],
+        "indexing from the end": [stream[index - count] for index in range(count)],
+        "slicing": [*stream[: count // 2], *stream[count // 2 :]],
+        "the second of two interleaved loops": [b for _, b in pairs],
+        "the first of two interleaved loops": [a for a, _ in pairs],
+    }
+    for way, found in ways.items():
+        if len(found) != count or any(a is not b for a, b in zip(found, stream, strict=True)):
+            raise expected(
+                f"the {count} periods by {way}",
+                f"{[period.name for period in found]}",
+                "Keep no position in the stream: only iteration moves time",
+            )
+
+
+def time_moves_forward(subject: StreamSubject) -> None:
+    """Periods are numbered and dated in order, and each holds only samples of its dates."""
+    stream = subject.stream
+    for before, after in pairwise(stream):
+        if not before.start < after.start:
+            raise expected(
+                f"period {after.index} to start after {before.start}", f"{after.start}", _SORT
+            )
+    days = dates(stream.table)
+    for position, period in enumerate(stream):
+        if period.index != position or not period.start <= period.end:
+            raise expected(
+                f"period number {position}, from its start to its end",
+                f"number {period.index}, from {period.start} to {period.end}",
+                _SORT,
+            )
+        for side in (period.train, period.test):
+            here = days[side.rows]
+            outside = (here < np.datetime64(period.start)) | (here > np.datetime64(period.end))
+            if outside.any():
+                raise expected(
+                    f"samples from {period.start} to {period.end} in period {position}",
+                    f"row {side.rows[outside][0]}, dated {here[outside][0]}",
+                    "Mend the period's dates or its rows",
+                )
+
+
+def labels_are_classes(subject: StreamSubject) -> str:
+    """Every label is one of the classes that its period knows, one per sample."""
+    for period in subject.stream:
+        known = len(period.classes)
+        for side, samples in (("train", period.train), ("test", period.test)):
+            labels = samples.labels
+            where = f"in {side} of period {period.index}"
+            if len(labels) != len(samples.rows):
+                raise expected(
+                    f"{len(samples.rows)} labels {where}", f"{len(labels)}", "Label every row once"
+                )
+            if labels.dtype.kind in "iu" and labels.ndim == 1 and len(labels):
+                if labels.min() < 0 or labels.max() >= known:
+                    raise expected(
+                        f"labels from 0 to {known - 1} {where}",
+                        f"{labels.min()} to {labels.max()}",
+                        "Let a label be an index into the period's classes",
+                    )
+            elif labels.dtype == bool and labels.shape[1:] != (known,):
+                raise expected(
+                    f"a column for each of {known} classes {where}",
+                    f"shape {labels.shape}",
+                    "Let the columns follow the period's classes",
+                )
+    return f"{len(subject.stream[-1].classes)} classes"
+
+
+def classes_grow_at_the_end(subject: StreamSubject) -> str:
+    """Each period knows the classes of the one before, in the same places."""
+    for before, after in pairwise(subject.stream):
+        if after.classes[: len(before.classes)] != before.classes:
+            raise expected(
+                f"the classes of period {after.index} to begin with {', '.join(before.classes)}",
+                ", ".join(after.classes),
+                "Append new classes: a learner's outputs are numbered by them",
+            )
+    for period in subject.stream:
+        if len(set(period.classes)) < len(period.classes):
+            raise expected("every class once", ", ".join(period.classes), "Name classes apart")
+    return " to ".join(str(len(subject.stream[place].classes)) for place in (0, -1)) + " classes"
+
+
+def inputs_are_finite(subject: StreamSubject) -> str:
+    """Every input that is learned or tested on is finite."""
+    stream = subject.stream
+    if "input" not in stream.table.wide:
+        raise Skipped("the table has no inputs: it was not prepared")
+    column = stream.table.wide["input"]
+    for name, samples in [*sides(stream), *stream.static.items()]:
+        values = column[samples.rows]
+        if values.dtype.kind != "f" or not len(values):
+            continue
+        bad = ~np.isfinite(values).reshape(len(values), -1).all(1)
+        if bad.any():
+            raise expected(
+                f"finite inputs in {name}",
+                f"NaN or infinity in row {samples.rows[bad][0]} and {bad.sum() - 1} more",
+                "Look for a division by zero in the preparation",
+            )
+    return f"shape {column.shape[1:]}"
+
+
+_SORT = "Sort periods by their start and number them from 0"

@@ -1,0 +1,76 @@
+"""What the checks of a stream look at."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from onward.checks.facts import Facts, noised_facts, period_facts
+from onward.checks.fresh import call_fresh
+from onward.checks.report import Skipped
+from onward.types import Array, Benchmark, Folds, Rows, Samples, Stream
+
+
+@dataclass(frozen=True, eq=False)
+class StreamSubject:
+    """A stream, and the benchmark it was cut from if that is known."""
+
+    given: Benchmark | Stream
+    seed: int
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The benchmark; a check that needs it is skipped without one."""
+        if isinstance(self.given, Stream):
+            raise Skipped("a stream was given without its benchmark")
+        return self.given
+
+    @cached_property
+    def stream(self) -> Stream:
+        """The stream to look at."""
+        return self.given if isinstance(self.given, Stream) else self.given.stream(self.seed)
+
+    @cached_property
+    def streams(self) -> tuple[Stream, ...]:
+        """The streams of enough seeds to see every sample held out, if there are folds."""
+        if isinstance(self.given, Stream):
+            return (self.stream,)
+        split = self.given.protocol.split
+        seeds = range(split.k) if isinstance(split, Folds) else range(3)
+        return tuple(self.given.stream(seed) for seed in seeds)
+
+    @cached_property
+    def groups(self) -> Array:
+        """The group of every sample; a check that needs groups is skipped without them."""
+        if "group" not in self.stream.table.columns.column_names:
+            raise Skipped("the table has no column 'group'")
+        return self.stream.table.values("group").astype(str)
+
+    @cached_property
+    def facts(self) -> tuple[Facts, list[Facts], str]:
+        """What periods are made of: as they are, with noise after each, and found out where."""
+        benchmark, stream = self.benchmark, self.stream
+        # Only where samples are is needed there: inputs are large, and are to be prepared anew.
+        places = replace(stream, table=replace(benchmark.raw, wide={}))
+        noised, where = call_fresh(noised_facts, replace(benchmark), places, self.seed)
+        return period_facts(stream), noised, where
+
+
+def sides(stream: Stream) -> list[tuple[str, Samples]]:
+    """Return every train and test part with a name for people."""
+    return [
+        (f"{side} of period {period.index} ({period.name})", samples)
+        for period in stream
+        for side, samples in (("train", period.train), ("test", period.test))
+    ]
+
+
+def training_rows(stream: Stream) -> Rows:
+    """Return the rows that any period trains on."""
+    return np.concatenate([period.train.rows for period in stream])
+
+
+def testing_rows(stream: Stream) -> Rows:
+    """Return the rows that any period, or a static test, tests on."""
+    tests = [period.test for period in stream] + list(stream.static.values())
+    return np.concatenate([samples.rows for samples in tests])

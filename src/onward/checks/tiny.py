@@ -1,0 +1,166 @@
+"""A stream small enough to check a method on in seconds, and awkward enough to be worth it."""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from onward.checks.digests import digest
+from onward.data.features import standardise
+from onward.data.split import held_out
+from onward.errors import unknown
+from onward.protocols import PROTOCOLS
+from onward.tasks.one_label import OneLabel
+from onward.train.recipe import Recipe
+from onward.types import Array, Benchmark, Card, Period, Protocol, Samples, Stream, Table
+
+PERIODS = 4
+_WIDTH = 8
+_FIRST_YEAR = 2000
+_CLASSES = ("circle", "square", "star", "wave")
+# Waves arrive with the third period, so that the label space grows on the way.
+_ARRIVAL = {"wave": 3}
+_GROUPS_PER_CLASS = 9
+_DRAWINGS = 2
+
+OFFLINE = Recipe(
+    model="linear",
+    learning_rate=0.5,
+    momentum=0.9,
+    weight_decay=0.0,
+    batch_size=24,
+    epochs=2,
+    decay_after=0.6,
+)
+ONLINE = Recipe(
+    model="linear",
+    learning_rate=0.3,
+    momentum=0.0,
+    weight_decay=0.0,
+    batch_size=7,
+    epochs=1,
+    memory=20,
+)
+
+
+def tiny_benchmark(protocol: str = "iid", folder: Path | None = None) -> Benchmark:
+    """Make a benchmark of four periods of about sixty drifting points each.
+
+    One year without labels comes before the first period, groups recur from year to year, and a
+    class arrives with the third period.
+
+    Parameters
+    ----------
+    protocol
+        ``iid``, ``streaming`` or ``online``.
+    folder
+        Where to write the samples, as a parquet file and an array; by default they are only in
+        memory.
+
+    Examples
+    --------
+    >>> stream = tiny_benchmark().stream(seed=0)
+    >>> [(period.name, len(period.train) + len(period.test)) for period in stream]
+    [('2001', 54), ('2002', 54), ('2003', 72), ('2004', 72)]
+    >>> [len(period.classes) for period in stream]
+    [3, 3, 4, 4]
+    """
+    if protocol not in PROTOCOLS:
+        raise unknown("protocol", protocol, PROTOCOLS, "onward list benchmarks")
+    raw = _table()
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(raw.columns, folder / "samples.parquet")
+        np.save(folder / "point.npy", raw.wide["point"][np.arange(len(raw))])
+    recipe = ONLINE if PROTOCOLS[protocol].batch else OFFLINE
+    return Benchmark(
+        name="tiny",
+        data="points",
+        card=Card(
+            title="Tiny",
+            summary="Which of four shapes does a drifting point belong to?",
+            licence="Apache-2.0",
+            citation="made by onward.checks",
+            numbers={"rows": len(raw)},
+        ),
+        task=OneLabel(),
+        protocol=PROTOCOLS[protocol],
+        raw=raw,
+        prepare=prepare,
+        cut=cut,
+        recipes={"cpu": recipe},
+        recipe="cpu",
+        files=() if folder is None else (folder,),
+    )
+
+
+def prepare(table: Table) -> Table:
+    """Put the points on the scale of the year before the first period."""
+    points = table.wide["point"][np.arange(len(table))]
+    return table.with_input(standardise(points, points[table.values("year") == _FIRST_YEAR]))
+
+
+def cut(table: Table, protocol: Protocol, seed: int) -> Stream:
+    """Make every year after the first a period."""
+    year, time, names = table.values("year"), table.values("time"), table.values("label")
+    test = held_out(table.values("group"), protocol.split, seed)
+    shuffled = np.random.default_rng(seed).permutation(len(table))
+    order = shuffled[np.argsort(time[shuffled], kind="stable")]
+    classes: tuple[str, ...] = ()
+    periods = []
+    for index, number in enumerate(range(_FIRST_YEAR + 1, _FIRST_YEAR + 1 + PERIODS)):
+        here = order[year[order] == number]
+        classes += tuple(sorted(set(names[here]) - set(classes)))
+        periods.append(
+            Period(
+                index=index,
+                name=str(number),
+                start=date(number, 1, 1),
+                end=date(number, 12, 31),
+                train=_samples(here[~test[here]], names, classes),
+                test=_samples(here[test[here]], names, classes),
+                classes=classes,
+            )
+        )
+    return Stream(table, tuple(periods))
+
+
+def _samples(rows: Array, names: Array, classes: tuple[str, ...]) -> Samples:
+    labels = [classes.index(name) for name in names[rows]]
+    return Samples(rows.astype(np.int64), np.array(labels, np.int64))
+
+
+def _table() -> Table:
+    rng = np.random.default_rng(20)
+    centres = rng.normal(size=(len(_CLASSES), _WIDTH))
+    drift = rng.normal(size=(len(_CLASSES), _WIDTH)) / 4
+    rows = list(_rows(rng))
+    place = np.array([_CLASSES.index(row.pop("shape")) for row in rows])
+    years = np.array([row["year"] for row in rows]) - _FIRST_YEAR
+    points = centres[place] + drift[place] * years[:, None]
+    points += rng.normal(size=points.shape) / 2
+    wide = points.astype(np.float32)
+    columns = pa.Table.from_pylist(rows)
+    return Table(columns, {"point": wide}, digest(columns.to_pylist().__repr__(), wide))
+
+
+def _rows(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    for year in range(PERIODS + 1):
+        for shape in _CLASSES:
+            if year < _ARRIVAL.get(shape, 0):
+                continue
+            for number in range(_GROUPS_PER_CLASS * _DRAWINGS):
+                day = date(_FIRST_YEAR + year, 1, 1) + timedelta(int(rng.integers(365)))
+                group = f"{shape}-{number % _GROUPS_PER_CLASS}"
+                yield {
+                    "id": f"{year}-{shape}-{number}",
+                    "time": day,
+                    "year": _FIRST_YEAR + year,
+                    "label": shape if year else None,
+                    "group": group,
+                    "shape": shape,
+                }

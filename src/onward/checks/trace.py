@@ -1,0 +1,146 @@
+"""What one run did, to the last bit, so that two runs can be compared."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from onward.checks.digests import digest, digest_folder
+from onward.learners import Chosen
+from onward.loop import Event, run
+from onward.results.schema import Cost
+from onward.types import Benchmark, Learner, SavingLearner
+
+Wrap = Callable[[Learner], Learner]
+
+
+class Stop(Exception):
+    """Ends a run from outside, as a kill would."""
+
+
+@dataclass
+class Trace:
+    """One run by digests.
+
+    Parameters
+    ----------
+    states
+        What the learner saved after each period; None if it cannot save.
+    outputs
+        By (learned_upto, test), the raw outputs for that test; static tests have negative numbers.
+    scores
+        By the same keys, the scores.
+    cost
+        What the run counted, if it was not stopped.
+    """
+
+    states: dict[int, str | None] = field(default_factory=dict)
+    outputs: dict[tuple[int, int], str] = field(default_factory=dict)
+    scores: dict[tuple[int, int], str] = field(default_factory=dict)
+    cost: Cost | None = None
+
+    def upto(self, period: int) -> dict[str, Any]:
+        """Return what had come out by this period on tests that had come by then."""
+        return {
+            "state": {p: state for p, state in self.states.items() if p <= period},
+            "outputs": _past(self.outputs, period),
+            "scores": _past(self.scores, period),
+        }
+
+
+def trace(
+    benchmark: Benchmark,
+    chosen: Chosen,
+    seed: int,
+    *,
+    wrap: Wrap = lambda learner: learner,
+    upto: int | None = None,
+    limits: dict[str, float] | None = None,
+    watch: Callable[[Event], None] = lambda event: None,
+) -> Trace:
+    """Run a method and name what it does.
+
+    Parameters
+    ----------
+    benchmark
+        What to run it on.
+    chosen
+        The method.
+    seed
+        The run's seed.
+    wrap
+        Put around the learner.
+    upto
+        Stop after this period.
+    limits
+        The budget.
+    watch
+        Called with each event first.
+    """
+    found = Trace()
+
+    def note(event: Event) -> None:
+        watch(event)
+        if event.period is None:
+            return
+        if event.kind == "learned" and event.learner is not None:
+            found.states[event.period] = saved(event.learner)
+        if event.kind == "tested":
+            note_tests(found, event)
+            if event.period == upto:
+                raise Stop
+
+    try:
+        record = run(
+            benchmark,
+            wrapped(chosen, wrap),
+            seed,
+            limits=limits,
+            keep_predictions=False,
+            checkpoint_seconds=float("inf"),
+            watch=note,
+        )
+    except Stop:
+        return found
+    found.cost = record.cost
+    return found
+
+
+def wrapped(chosen: Chosen, wrap: Wrap) -> Chosen:
+    """Return a method whose learners are wrapped."""
+    return replace(chosen, build=lambda setting: wrap(chosen.build(setting)))
+
+
+def saved(learner: Learner) -> str | None:
+    """Name what a learner saves; None if it cannot."""
+    if not isinstance(learner, SavingLearner):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        learner.save(Path(folder))
+        return digest_folder(Path(folder))
+
+
+def testing_all(benchmark: Benchmark) -> Benchmark:
+    """Return a benchmark that tests all periods after each one: there is a past to compare."""
+    return replace(benchmark, protocol=replace(benchmark.protocol, tests="all"))
+
+
+def note_tests(found: Trace, event: Event) -> None:
+    """Note the outputs and scores of the tests that an event tells of."""
+    start, learned, static = 0, event.period or 0, -1
+    for score in event.scores:
+        end = start + score.samples
+        test = static if score.tested_on is None else score.tested_on
+        static -= score.tested_on is None
+        found.outputs[learned, test] = digest(event.outputs[start:end])
+        found.scores[learned, test] = digest(score.scores)
+        start = end
+
+
+def _past(cells: dict[tuple[int, int], str], period: int) -> dict[tuple[int, int], str]:
+    return {
+        (learned, test): value
+        for (learned, test), value in cells.items()
+        if learned <= period and 0 <= test <= period
+    }

@@ -1,0 +1,84 @@
+"""Samples as columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Rows = NDArray[np.int64]
+
+
+class Column(Protocol):
+    """A wide column: anything with a shape that is indexed by an array of rows.
+
+    A numpy array is one. A lazy one decodes images or reads shards when it is indexed, so that a
+    table can be larger than memory.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows, then the shape of one value."""
+
+    def __getitem__(self, rows: Rows, /) -> Array:
+        """Return the values of these rows, in this order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Samples as columns: Arrow for what is narrow, arrays or lazy readers for what is wide.
+
+    Parameters
+    ----------
+    columns
+        One row per sample: ``id``, ``time`` and, as the data has them, ``label``, ``group``,
+        ``text`` and attributes.
+    wide
+        Row-aligned wide columns, such as ``image``. A learner sees the one named ``input``.
+    digest
+        Content hash: two tables with one digest hold the same samples.
+    """
+
+    columns: pa.Table
+    wide: Mapping[str, Column]
+    digest: str
+
+    def __len__(self) -> int:
+        return int(self.columns.num_rows)
+
+    def values(self, name: str) -> Array:
+        """Return one narrow column as a numpy array."""
+        return np.asarray(self.columns.column(name).to_numpy(zero_copy_only=False))
+
+    def with_input(self, column: Column) -> "Table":
+        """Return this table with the column that learners see."""
+        return replace(self, wide={**self.wide, "input": column})
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Rows of a table, with the labels that go with them at one moment.
+
+    One label per sample is an array of class indices; many labels are a boolean matrix; boxes
+    are an object array.
+    """
+
+    rows: Rows
+    labels: Array
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, positions: Rows | slice) -> "Samples":
+        return Samples(self.rows[positions], self.labels[positions])
+
+    @staticmethod
+    def join(parts: Sequence["Samples"]) -> "Samples":
+        """Return all parts, one after the other."""
+        return Samples(
+            np.concatenate([part.rows for part in parts]),
+            np.concatenate([part.labels for part in parts]),
+        )

@@ -1,0 +1,100 @@
+"""What a learner may see, and until when."""
+
+import numpy as np
+
+from onward.budget import Budget
+from onward.errors import LookAheadError
+from onward.table import Array, Rows, Samples, Table
+
+
+class Call:
+    """One call of `learn` or `predict`: its views die with it. `predict` has no budget."""
+
+    def __init__(self, budget: Budget | None) -> None:
+        self.budget = budget
+        self.over = False
+
+
+class View:
+    """The samples that a learner may see at one moment, with the labels that it may see.
+
+    Reading a view after its call has returned raises. What should outlive the call is held
+    through the budget, and read back through a later view's `also`.
+    """
+
+    def __init__(
+        self, table: Table, samples: Samples, classes: tuple[str, ...], call: Call, held: int = 0
+    ) -> None:
+        self.classes = classes
+        self._table = table
+        self._samples = samples
+        self._call = call
+        self._new = len(samples) - held
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """The shape of one input."""
+        return self._table.wide["input"].shape[1:]
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of these samples: their names in memories."""
+        return self._readable().rows
+
+    @property
+    def labels(self) -> Array:
+        """The labels that may be seen now, as indices into `classes`. A test view has none."""
+        if self._call.budget is None:
+            raise LookAheadError(
+                "labels are shown by learn(view, budget) only; found a learner that reads them in "
+                "predict(view). Predict from view.inputs()"
+            )
+        return self._readable().labels
+
+    def inputs(self, positions: Rows | slice = slice(None), *, out: Array | None = None) -> Array:
+        """Return the inputs of the samples at these positions, by default of all.
+
+        Where the inputs lie in memory, `out` is filled and returned instead of a new array: a
+        fresh one of some megabytes for every batch costs more than the copy.
+        """
+        rows = self._readable().rows[positions]
+        if self._call.budget is not None:
+            if isinstance(positions, slice):
+                positions = np.arange(len(self))[positions]
+            self._call.budget.read(len(rows), new=int(np.count_nonzero(positions < self._new)))
+        column = self._table.wide["input"]
+        if out is not None and len(out) >= len(rows) and isinstance(column, np.ndarray):
+            # Rows come from the stream, so none is out of range; "clip" avoids a second buffer.
+            return np.take(column, rows, axis=0, out=out[: len(rows)], mode="clip")
+        return column[rows]
+
+    def column(self, name: str) -> Array:
+        """Return a narrow column, such as ``time`` or ``text``."""
+        if name in ("label", "labels", "group"):
+            raise LookAheadError(
+                f"column {name!r} belongs to the judge; the labels to learn from are view.labels"
+            )
+        return self._table.values(name)[self._readable().rows]
+
+    def also(self, rows: Rows, labels: Array) -> "View":
+        """Return this view with held samples behind it, under the labels they were held with."""
+        mine, budget = self._readable(), self._call.budget
+        strangers = np.setdiff1d(rows, budget.held if budget is not None else [])
+        if len(strangers):
+            raise LookAheadError(
+                f"expected samples that the budget holds, found {len(strangers)} others (first: "
+                f"row {strangers[0]}). Call budget.hold(rows) before learn returns"
+            )
+        joined = Samples.join([mine, Samples(rows, labels)])
+        return View(self._table, joined, self.classes, self._call, held=len(joined) - self._new)
+
+    def _readable(self) -> Samples:
+        if self._call.over:
+            raise LookAheadError(
+                "a view was read after its call had returned. Keep samples with budget.hold(rows) "
+                "and read them with a later view.also(rows, labels)"
+            )
+        return self._samples
