@@ -9,7 +9,8 @@ from onward.types import Call, Rows, Samples, Table, View
 
 @pytest.fixture
 def table() -> Table:
-    columns = pa.table({"id": [str(i) for i in range(10)], "label": ["a"] * 10})
+    numbers = list(range(10))
+    columns = pa.table({"id": [str(i) for i in numbers], "time": numbers, "label": ["a"] * 10})
     return Table(columns, {"input": np.arange(20.0).reshape(10, 2)}, digest="x")
 
 
@@ -28,7 +29,7 @@ def test_a_view_shows_its_samples_and_counts_what_is_read(table: Table) -> None:
     np.testing.assert_array_equal(view.inputs(np.array([1])), [[2, 3]])
     assert view.labels.tolist() == [1, 1]
     assert view.input_shape == (2,)
-    assert view.column("id").tolist() == ["3", "1"]
+    assert view.column("time").tolist() == [3, 1]
     assert budget.totals["samples"] == 3
 
 
@@ -43,12 +44,24 @@ def test_a_view_is_dead_after_its_call(table: Table) -> None:
                 read()
 
 
-def test_labels_of_a_test_view_and_the_judges_columns_are_refused(table: Table) -> None:
+def test_a_test_view_shows_inputs_and_nothing_else(table: Table) -> None:
     view, _ = _view(table, [0], None)
-    with pytest.raises(LookAheadError, match="learn"):
-        _ = view.labels
-    for column in ("label", "group"):
-        with pytest.raises(LookAheadError, match="judge"):
+    np.testing.assert_array_equal(view.inputs(), [[0, 1]])
+    nothing = np.empty(0, np.int64)
+    for what, read in {
+        "labels": lambda: view.labels,
+        "rows": lambda: view.rows,
+        "columns": lambda: view.column("time"),
+        "held samples": lambda: view.also(nothing, nothing),
+    }.items():
+        with pytest.raises(LookAheadError, match=f"{what} are shown by learn"):
+            read()
+
+
+def test_columns_that_may_give_the_label_away_are_not_shown(table: Table) -> None:
+    view, _ = _view(table, [0], Budget())
+    for column in ("id", "label", "group", "name"):
+        with pytest.raises(LookAheadError, match="not shown to learners"):
             view.column(column)
 
 

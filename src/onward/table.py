@@ -40,11 +40,14 @@ class Table:
         Row-aligned wide columns, such as ``image``. A learner sees the one named ``input``.
     digest
         Content hash: two tables with one digest hold the same samples.
+    shown
+        The narrow columns that a learner may read while it learns.
     """
 
     columns: pa.Table
     wide: Mapping[str, Column]
     digest: str
+    shown: tuple[str, ...] = ("time",)
 
     def __len__(self) -> int:
         return int(self.columns.num_rows)

@@ -41,18 +41,13 @@ class View:
 
     @property
     def rows(self) -> Rows:
-        """The rows of these samples: their names in memories."""
-        return self._readable().rows
+        """The rows of these samples: their names in memories. A test view has none."""
+        return self._for_learning("rows").rows
 
     @property
     def labels(self) -> Array:
         """The labels that may be seen now, as indices into `classes`. A test view has none."""
-        if self._call.budget is None:
-            raise LookAheadError(
-                "labels are shown by learn(view, budget) only; found a learner that reads them in "
-                "predict(view). Predict from view.inputs()"
-            )
-        return self._readable().labels
+        return self._for_learning("labels").labels
 
     def inputs(self, positions: Rows | slice = slice(None), *, out: Array | None = None) -> Array:
         """Return the inputs of the samples at these positions, by default of all.
@@ -72,17 +67,19 @@ class View:
         return column[rows]
 
     def column(self, name: str) -> Array:
-        """Return a narrow column, such as ``time`` or ``text``."""
-        if name in ("label", "labels", "group"):
+        """Return a narrow column that the table shows to learners. A test view has none."""
+        rows = self._for_learning("columns").rows
+        if name not in self._table.shown:
             raise LookAheadError(
-                f"column {name!r} belongs to the judge; the labels to learn from are view.labels"
+                f"column {name!r} is not shown to learners, since columns such as a name may give "
+                f"the label away; shown are: {', '.join(self._table.shown)}. Labels: view.labels"
             )
-        return self._table.values(name)[self._readable().rows]
+        return self._table.values(name)[rows]
 
     def also(self, rows: Rows, labels: Array) -> "View":
         """Return this view with held samples behind it, under the labels they were held with."""
-        mine, budget = self._readable(), self._call.budget
-        strangers = np.setdiff1d(rows, budget.held if budget is not None else [])
+        mine, budget = self._for_learning("held samples"), self._call.budget
+        strangers = np.setdiff1d(rows, budget.held if budget else [])
         if len(strangers):
             raise LookAheadError(
                 f"expected samples that the budget holds, found {len(strangers)} others (first: "
@@ -91,6 +88,14 @@ class View:
         joined = Samples.join([mine, Samples(rows, labels)])
         return View(self._table, joined, self.classes, self._call, held=len(joined) - self._new)
 
+    def _for_learning(self, what: str) -> Samples:
+        if self._call.budget is None:
+            raise LookAheadError(
+                f"{what} are shown by learn(view, budget) only; found a learner that asks for them "
+                "in predict(view). Predict from view.inputs()"
+            )
+        return self._readable()
+
     def _readable(self) -> Samples:
         if self._call.over:
             raise LookAheadError(
@@ -98,3 +103,8 @@ class View:
                 "and read them with a later view.also(rows, labels)"
             )
         return self._samples
+
+
+def rows_shown(view: View) -> Rows:
+    """Return the rows of any view: for those who watch a learner, not for learners."""
+    return view._samples.rows

@@ -8,9 +8,9 @@ from leaks import LEAKS, Leak
 from onward.checks import CheckFailed, check_method, tiny_benchmark
 
 HONEST = (
-    leaky_learners.Centroids,
-    leaky_learners.SavingCentroids,
-    leaky_learners.SeededCentroids,
+    (leaky_learners.Centroids, "iid"),
+    (leaky_learners.SavingCentroids, "online"),
+    (leaky_learners.SeededCentroids, "streaming"),
 )
 
 
@@ -20,8 +20,7 @@ def test_a_planted_leak_is_caught(leak: Leak, tmp_path: Path) -> None:
     assert [finding.check for finding in report.failed] == [leak.caught_by]
 
 
-@pytest.mark.parametrize("method", HONEST)
-@pytest.mark.parametrize("protocol", ["iid", "streaming", "online"])
+@pytest.mark.parametrize(("method", "protocol"), HONEST)
 def test_an_honest_learner_passes(method: Any, protocol: str, tmp_path: Path) -> None:
     assert check_method(method, tiny_benchmark(protocol, tmp_path)).ok
 

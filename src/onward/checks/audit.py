@@ -54,8 +54,10 @@ class Audit:
         self._system = Inotify(self._files)
         self.note = self._system.why_not if files else ""
         self._during: str | None = None
-        me = threading.get_ident()
-        self._strangers = {t.ident for t in threading.enumerate()} - {me}
+        # The threads themselves: the number of one that has ended is given to the next.
+        self._strangers = set(threading.enumerate()) - {threading.current_thread()}
+        # Python opens an archive among the places it imports from, whether it is there or not.
+        self._searched = {Path(os.path.realpath(place)) for place in sys.path}
 
     @contextlib.contextmanager
     def on(self, during: str) -> Iterator[None]:
@@ -103,7 +105,7 @@ class Audit:
 
     def _note(self, opened: Any) -> None:
         during = self._during
-        if during is None or threading.get_ident() in self._strangers:
+        if during is None or threading.current_thread() in self._strangers:
             return
         if not isinstance(opened, str | bytes | os.PathLike):
             return  # a file that is open already, by its number
@@ -115,8 +117,10 @@ class Audit:
     def _harmless(self, path: Path) -> bool:
         if any(path.is_relative_to(place) for place in self._files):
             return False
-        return path.suffix in _CODE or any(
-            path.is_relative_to(place) for place in (*_SYSTEM, *_INSTALLED)
+        return (
+            path.suffix in _CODE
+            or path in self._searched
+            or any(path.is_relative_to(place) for place in (*_SYSTEM, *_INSTALLED))
         )
 
 

@@ -11,6 +11,7 @@ from onward.checks.trace import Stop, Trace, saved, trace
 from onward.errors import BudgetSpentError, LookAheadError
 from onward.loop import Event, run
 from onward.types import Array, Call, Learner, Samples, Setting, Table, View
+from onward.view import rows_shown
 
 
 def runs_to_the_end(subject: MethodSubject) -> str:
@@ -208,7 +209,7 @@ class _Alongside(Wrapper):
     def predict(self, view: View) -> object:
         """Let both predict."""
         call, nothing = Call(None), np.zeros(len(view), np.int64)
-        samples = Samples(view.rows.copy(), nothing)
+        samples = Samples(rows_shown(view).copy(), nothing)
         self._other.predict(View(self._table, samples, view.classes, call))
         call.over = True
         outputs: Array = self.inner.predict(view)

@@ -60,8 +60,10 @@ def check_method(
 
     Examples
     --------
-    >>> check_method("er").ok
-    True
+    >>> print(check_method("er", only=("seeded_runs_are_identical",)))
+    method er: 1 passed, 0 failed, 0 skipped
+      passed   seeded_runs_are_identical  Two runs with one seed give the same outputs and scores, \
+to the last bit.
     """
     subject = MethodSubject(method, dict(options or {}), benchmark or tiny_benchmark(), seed)
     return run_checks(

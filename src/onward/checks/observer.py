@@ -15,6 +15,7 @@ from onward.checks.reachable import Copies, future_within_reach
 from onward.errors import LookAheadError, OnwardError
 from onward.loop import Event
 from onward.types import Array, Benchmark, Column, Learner, Rows, SavingLearner, Table, Task, View
+from onward.view import rows_shown
 
 
 class Wrapper:
@@ -158,7 +159,7 @@ class Observed(Wrapper):
 
     def predict(self, view: View) -> Any:
         """Return what the inner learner predicts, once it is known to decode."""
-        with self._log.during("predicting after", view.rows.copy(), view):
+        with self._log.during("predicting after", rows_shown(view).copy(), view):
             outputs = self.inner.predict(view)
         self._look_inside("predicting")
         try:

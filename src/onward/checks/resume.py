@@ -15,8 +15,9 @@ from onward.loop import Event, run
 from onward.results.record import RunRecord
 from onward.types import Learner, SavingLearner, View
 
-# On a long run, stopping at every single save would take longer than anyone waits.
-_STOPS = 20
+# After how many saves an attempt is stopped. On a long run, stopping at every single save would
+# take longer than anyone waits.
+_AFTER = (*[1] * 12, *(2**power for power in range(1, 21)))
 _BETWEEN = "before, in and after the tests of every period"
 _INSIDE = "while it learns"
 _ADVICE = (
@@ -38,40 +39,38 @@ def resumed_runs_equal_uninterrupted_ones(subject: MethodSubject) -> str:
         between = _Run(subject, root / "between", _Stops(at=iter(at)))
         between.until_done(len(at) + 1, _BETWEEN)
         _same_folder(whole, between, _BETWEEN)
-        saves = _Run(subject, root / "saves", _Stops(), checkpoint_seconds=0)
-        saves.attempt()
-        if not saves.stops.saves:
+        if not whole.stops.saves:
             return f"stopped {between.stopped} times; replayed, for it cannot save"
-        stride = max(1, saves.stops.saves // _STOPS)
-        inside = _Run(subject, root / "inside", _Stops(every=stride), checkpoint_seconds=0)
-        inside.until_done(saves.stops.saves + 1, _INSIDE)
+        inside = _Run(subject, root / "inside", _Stops(after=iter(_AFTER)), checkpoint_seconds=0)
+        inside.until_done(len(_AFTER) + 1, _INSIDE)
         _same_folder(whole, inside, _INSIDE)
     return f"stopped {between.stopped} times between calls and {inside.stopped} times inside"
 
 
 @dataclass
 class _Stops:
-    """Where to stop: at events, one after the other, or in every n-th save of an attempt."""
+    """Where to stop: each attempt at the next event, or after the next number of saves."""
 
     at: Iterator[tuple[str, int]] = field(default_factory=lambda: iter(()))
-    every: int | None = None
-    next: tuple[str, int] | None = None
+    after: Iterator[int] = field(default_factory=lambda: iter(()))
+    event: tuple[str, int] | None = None
+    allowed: int | None = None
     saves: int = 0
 
     def begin(self) -> None:
         """Begin an attempt."""
-        self.next = next(self.at, None)
+        self.event, self.allowed = next(self.at, None), next(self.after, None)
         self.saves = 0
 
     def happened(self, kind: str, period: int | None) -> None:
         """Stop if this is the moment."""
-        if self.next == (kind, period):
+        if self.event == (kind, period):
             raise Stop
 
     def save(self) -> None:
-        """Stop in this save if earlier ones of the attempt are enough."""
+        """Stop in the middle of this save if earlier ones of the attempt are enough."""
         self.saves += 1
-        if self.every is not None and self.saves > self.every:
+        if self.allowed is not None and self.saves > self.allowed:
             raise Stop
 
 

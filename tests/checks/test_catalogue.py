@@ -1,0 +1,92 @@
+"""Everything in the catalogues passes its checks."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from river.naive_bayes import GaussianNB
+from sklearn.linear_model import SGDClassifier
+
+import onward
+from onward.checks import check_method, check_metric, check_stream, tiny_benchmark
+from onward.learners import OneByOne, PartialFit
+from onward.methods import METHODS
+from onward.metrics import METRICS
+from onward.protocols import PROTOCOLS
+
+DIFFERENCES = ("transfer", "forgetting", "decay_rate")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_passes(name: str) -> None:
+    report = check_method(name)
+    assert not report.skipped
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name == "er" else pytest.param(name, marks=pytest.mark.slow) for name in METHODS],
+)
+def test_every_method_passes_online(name: str) -> None:
+    only = (
+        "runs_to_the_end",
+        "keeps_to_the_budget",
+        "reads_only_what_it_is_shown",
+        "keeps_only_what_it_holds",
+        "online_shows_each_sample_once",
+        "resumed_runs_equal_uninterrupted_ones",
+    )
+    assert len(check_method(name, tiny_benchmark("online"), only=only).passed) == len(only)
+
+
+def test_a_scikit_learn_estimator_passes() -> None:
+    assert check_method(PartialFit(SGDClassifier(random_state=0)), tiny_without_arrivals()).ok
+
+
+def test_a_river_classifier_passes() -> None:
+    only = ("seeded_runs_are_identical", "predict_changes_nothing", "sees_only_the_past")
+    assert check_method(OneByOne(GaussianNB()), only=only).ok
+
+
+def tiny_without_arrivals() -> onward.types.Benchmark:
+    # partial_fit must be told all classes at its first call, so no class may arrive later.
+    benchmark = tiny_benchmark()
+    return replace(benchmark, cut=lambda *args: benchmark.cut(*args)[:2])
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_passes(name: str) -> None:
+    low = -1 if any(word in name for word in DIFFERENCES) else 0
+    assert len(check_metric(name, bounds=(low, 1)).passed) == 9
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_tiny_stream_passes(protocol: str) -> None:
+    assert check_stream(tiny_benchmark(protocol)).ok
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_clear_passes(protocol: str) -> None:
+    assert check_stream(onward.load("clear", protocol=protocol)).ok
+
+
+@pytest.mark.slow
+def test_no_method_sees_ahead_in_clear() -> None:
+    benchmark = onward.load("clear", protocol="streaming")
+    quick = replace(benchmark.recipes["cpu"], epochs=1)
+    benchmark = replace(benchmark, recipes={"cpu": quick})
+    only = ("sees_only_the_past", "fresh_processes_agree", "opens_no_file")
+    assert len(check_method("er", benchmark, only=only).passed) == len(only)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_passes_on_clear(name: str, protocol: str) -> None:
+    assert check_method(name, onward.load("clear", protocol=protocol)).ok
+
+
+def test_checks_load_no_learning_framework() -> None:
+    code = "import onward.checks, sys; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
