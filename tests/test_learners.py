@@ -3,6 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from river.linear_model import SoftmaxRegression
 from sklearn.linear_model import SGDClassifier
 
@@ -12,8 +13,8 @@ from onward.checks.tiny import tiny_benchmark
 from onward.errors import LookAheadError, OnwardError
 from onward.learners import OneByOne, PartialFit, choose
 from onward.metrics import clear
-from onward.train.method import GradientMethod
-from onward.types import Setting, View
+from onward.train.method import GradientMethod, Step
+from onward.types import Loss, Setting, View
 
 
 class Majority:
@@ -138,17 +139,41 @@ def test_a_budget_shortens_training_and_refuses_memory() -> None:
 class Shrunk(GradientMethod):
     """Finetuning whose gradient is taken away: it overrides the fourth question."""
 
-    def gradient(self, model: Any) -> None:
-        for parameter in model.parameters.values():
-            parameter.grad.zero_()
+    def gradient(self, step: Step) -> None:
+        for parameter in step.model.parameters.values():
+            parameter.grad = torch.zeros_like(parameter)
 
 
 class Twice(GradientMethod):
     """Finetuning on twice the loss: it overrides the third question."""
 
-    def minimises(self, model: Any, outputs: Any, targets: Any) -> Any:
-        loss = super().minimises(model, outputs, targets)
-        return type(loss)(loss.slope * 2, lambda: 2 * loss.value())
+    def minimises(self, step: Step) -> Loss:
+        loss = super().minimises(step)
+        return Loss(loss.slope * 2, lambda: 2 * loss.value())
+
+
+class Counting(GradientMethod):
+    """Finetuning that counts its steps: it has state inside a call."""
+
+    steps, replayed = 0, 0
+
+    def gradient(self, step: Step) -> None:
+        self.steps += 1
+        self.replayed += len(step.targets) - step.new
+        for parameter in step.model.parameters.values():
+            parameter.grad = parameter.grad / self.steps if parameter.grad is not None else None
+
+    def state(self) -> dict[str, Any]:
+        return {"steps": self.steps}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.steps = state["steps"]
+
+    def state_inside(self) -> dict[str, Any]:
+        return {"steps": self.steps}
+
+    def restore_inside(self, state: dict[str, Any]) -> None:
+        self.steps = state["steps"]
 
 
 def test_every_question_is_asked() -> None:
@@ -157,6 +182,10 @@ def test_every_question_is_asked() -> None:
     assert (still[0, :2] == still[1, :2]).all()
     assert not np.array_equal(plain, still)
     assert not np.array_equal(plain, onward.run(tiny_benchmark(), Twice).matrix())
+
+
+def test_state_inside_a_call_survives_a_resume() -> None:
+    onward.checks.check_method(Counting, only=["resumed_runs_equal_uninterrupted_ones"])
 
 
 def test_partial_fit_keeps_to_one_pass_online() -> None:

@@ -52,7 +52,7 @@ def test_a_test_view_shows_inputs_and_nothing_else(table: Table) -> None:
         "labels": lambda: view.labels,
         "rows": lambda: view.rows,
         "columns": lambda: view.column("time"),
-        "held samples": lambda: view.also(nothing, nothing),
+        "samples": lambda: view.also(nothing, nothing),
     }.items():
         with pytest.raises(LookAheadError, match=f"{what} are shown by learn"):
             read()
@@ -73,8 +73,10 @@ def test_only_held_samples_can_be_read_again(table: Table) -> None:
     again = view.also(np.array([0]), np.array([7]))
     np.testing.assert_array_equal(again.inputs(), [[10, 11], [0, 1]])
     assert again.labels.tolist() == [1, 7]
+    only = view.of(np.array([2, 5]), np.array([1, 1]))
+    np.testing.assert_array_equal(only.inputs(), [[4, 5], [10, 11]])
     for rows in ([1], [9], [0, 1]):
-        with pytest.raises(LookAheadError, match="the budget holds"):
+        with pytest.raises(LookAheadError, match="to read samples that are shown now"):
             view.also(np.array(rows), np.zeros(len(rows), int))
 
 

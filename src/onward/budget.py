@@ -77,13 +77,15 @@ of learn), found 4. Spend less, or give the run a larger budget
         self.totals["iterations"] += iterations
         self.totals["macs"] += macs
 
-    def read(self, samples: int, *, new: int) -> None:
-        """Count inputs that a view hands out, `new` of them shown by this call."""
-        passes = self.spent["passes"] + new / max(len(self._shown), 1)
-        # A sum of fractions of a pass may exceed a whole number by rounding alone.
-        self._refuse_above("passes", round(passes, 9))
-        self.spent["passes"] = passes
-        self.totals["samples"] += samples
+    def read(self, rows: Rows) -> None:
+        """Count the inputs that a view hands out; a pass counts those shown by this call."""
+        if "passes" in self.limits:
+            new = np.count_nonzero(np.isin(rows, self._shown))
+            passes = self.spent["passes"] + new / max(len(self._shown), 1)
+            # A sum of fractions of a pass may exceed a whole number by rounding alone.
+            self._refuse_above("passes", round(passes, 9))
+            self.spent["passes"] = passes
+        self.totals["samples"] += len(rows)
 
     def declare(self, *, parameters: int) -> None:
         """State the size of the model in use."""
@@ -97,15 +99,19 @@ of learn), found 4. Spend less, or give the run a larger budget
         """
         self._refuse_above("stored_samples", len(rows))
         self._refuse_above("stored_bytes", len(rows) * self.sample_bytes)
+        self.require(rows, "to hold")
+        self.held = np.array(rows, np.int64)
+        self.most_stored = max(self.most_stored, len(rows))
+
+    def require(self, rows: Rows, purpose: str) -> None:
+        """Raise unless these samples are shown by this call or held since before."""
         strangers = np.setdiff1d(rows, np.concatenate([self.held, self._shown]))
         if len(strangers):
             raise LookAheadError(
-                f"expected to hold samples that are shown now or were held before, found "
-                f"{len(strangers)} others (first: row {strangers[0]}). Hold samples when they are "
-                "shown"
+                f"expected {purpose} samples that are shown now or were held before, found "
+                f"{len(strangers)} others (first: row {strangers[0]}). Keep samples with "
+                "budget.hold(rows) when they are shown"
             )
-        self.held = np.array(rows, np.int64)
-        self.most_stored = max(self.most_stored, len(rows))
 
     def _refuse_above(self, what: str, amount: float) -> None:
         limit = self.limits.get(what)

@@ -23,13 +23,12 @@ class View:
     """
 
     def __init__(
-        self, table: Table, samples: Samples, classes: tuple[str, ...], call: Call, held: int = 0
+        self, table: Table, samples: Samples, classes: tuple[str, ...], call: Call
     ) -> None:
         self.classes = classes
         self._table = table
         self._samples = samples
         self._call = call
-        self._new = len(samples) - held
 
     def __len__(self) -> int:
         return len(self._samples)
@@ -57,9 +56,7 @@ class View:
         """
         rows = self._readable().rows[positions]
         if self._call.budget is not None:
-            if isinstance(positions, slice):
-                positions = np.arange(len(self))[positions]
-            self._call.budget.read(len(rows), new=int(np.count_nonzero(positions < self._new)))
+            self._call.budget.read(rows)
         column = self._table.wide["input"]
         if out is not None and len(out) >= len(rows) and isinstance(column, np.ndarray):
             # Rows come from the stream, so none is out of range; "clip" avoids a second buffer.
@@ -76,17 +73,21 @@ class View:
             )
         return self._table.values(name)[rows]
 
+    def of(self, rows: Rows, labels: Array) -> "View":
+        """Return a view of these samples, shown by this call or held since before.
+
+        The labels are those to learn from: a memory's are the ones that its samples were held with.
+        """
+        self._for_learning("samples")
+        if self._call.budget is not None:
+            self._call.budget.require(rows, "to read")
+        return View(self._table, Samples(rows, labels), self.classes, self._call)
+
     def also(self, rows: Rows, labels: Array) -> "View":
-        """Return this view with held samples behind it, under the labels they were held with."""
-        mine, budget = self._for_learning("held samples"), self._call.budget
-        strangers = np.setdiff1d(rows, budget.held if budget else [])
-        if len(strangers):
-            raise LookAheadError(
-                f"expected samples that the budget holds, found {len(strangers)} others (first: "
-                f"row {strangers[0]}). Call budget.hold(rows) before learn returns"
-            )
-        joined = Samples.join([mine, Samples(rows, labels)])
-        return View(self._table, joined, self.classes, self._call, held=len(joined) - self._new)
+        """Return this view with held samples behind it."""
+        mine = self._for_learning("samples")
+        both = Samples.join([mine, Samples(rows, labels)])
+        return self.of(both.rows, both.labels)
 
     def _for_learning(self, what: str) -> Samples:
         if self._call.budget is None:

@@ -53,6 +53,7 @@ def _stream(change: Any, caught_by: str, what: str = "cut", protocol: str = "iid
 
 LEAKS = (
     _method(learners.KeepsTheStream, "holds_no_stream", with_benchmark=True),
+    _method(learners.KeepsTheStreamInItsClass, "holds_no_stream"),
     _method(learners.ReadsPastItsView, "sees_only_the_past"),
     _method(learners.ReadsPastItsView, "reads_only_what_it_is_shown"),
     _method(learners.CountsFutureLabels, "sees_only_the_past"),

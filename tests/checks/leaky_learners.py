@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from onward.budget import Budget
+from onward.checks import tiny_benchmark
 from onward.types import Array, Benchmark, Setting, View
 
 _BASIS: dict[str, Array] = {}
@@ -78,6 +79,12 @@ class KeepsTheStream(Centroids):
 
     def predict(self, view: View) -> Array:
         return super().predict(view)[:, : len(view.classes)]
+
+
+class KeepsTheStreamInItsClass(Centroids):
+    """Keeps the stream where all its learners find it."""
+
+    stream = tiny_benchmark().stream(0)
 
 
 class ReadsPastItsView(Centroids):

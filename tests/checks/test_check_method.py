@@ -54,7 +54,7 @@ def test_messages_tell_what_was_found(tmp_path: Path) -> None:
     found = detail(leaky_learners.RoundsUp, "memory_stays_in_bounds", tmp_path)
     assert found.startswith("expected at most 1 samples with memory=1; found ")
     found = detail(leaky_learners.CountsFutureLabels, "sees_only_the_past", tmp_path)
-    assert "the same up to period 0 with noise after it; found another outputs" in found
+    assert "the same up to period 0 with noise after it; found other outputs and scores" in found
 
 
 def test_a_reader_of_the_data_in_another_process_is_not_blamed(
@@ -129,6 +129,25 @@ def test_a_bare_stream_is_checked_as_far_as_it_goes() -> None:
     assert {finding.detail for finding in report.skipped} == {
         "a stream was given without its benchmark"
     }
+
+
+def test_a_learner_that_breaks_is_told_where() -> None:
+    class Broken(leaky_learners.SavingCentroids):
+        def predict(self, view: View) -> Array:
+            return self.sums[len(view)]
+
+    report = check_method(Broken, raise_on_failure=False)
+    assert [finding.check for finding in report.failed] == ["runs_to_the_end"]
+    assert "predict raised IndexError" in report[0].detail
+    assert Path(__file__).name in report[0].detail
+
+    class Unloadable(leaky_learners.SavingCentroids):
+        def load(self, folder: Path) -> None:
+            raise NotImplementedError("later")
+
+    report = check_method(Unloadable, raise_on_failure=False)
+    assert [f.check for f in report.failed] == ["resumed_runs_equal_uninterrupted_ones"]
+    assert "load raised NotImplementedError: later" in report.failed[0].detail
 
 
 def test_an_unknown_method_is_told_the_nearest() -> None:

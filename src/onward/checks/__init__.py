@@ -7,11 +7,13 @@
 Each raises `CheckFailed`, or returns a `Report` that says which properties hold. A check is one
 function, whose name is the check's and whose first sentence is the property.
 
-**What cannot be found.** A learner that brought its own copy of the data, read before the run, or
-that keeps a transformed copy of samples it was shown, computes from numbers that look like any
-others. Noise in place of the future does not reach them. `check_method` finds what is within
-reach: streams, views, tables and memory maps inside a learner, files opened while it learns or
-predicts, rows read past its view, and unchanged copies of samples that the budget does not hold.
+**What cannot be found.** A learner that brought its own copy of the data, read before the run or
+mapped into memory by its module, computes from numbers that look like any others: noise in place
+of the future does not reach them. Nor can samples be recognised that a learner was shown and
+keeps in a transformed copy; only a budget of stored samples that is held through the loop counts
+them. `check_method` finds what is within reach: streams, views, tables and memory maps inside a
+learner, files opened while it learns or predicts, rows read past its view, and unchanged copies
+of samples that the budget does not hold.
 
 >>> print(check_metric("clear.next_domain").ok)
 True

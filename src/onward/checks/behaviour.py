@@ -5,9 +5,9 @@ import numpy as np
 from onward.budget import Budget
 from onward.checks.digests import digest
 from onward.checks.method_subject import MethodSubject, observe
-from onward.checks.observer import Wrapper
 from onward.checks.report import Skipped, expected
 from onward.checks.trace import Stop, Trace, saved, trace
+from onward.checks.wrapper import Wrapper
 from onward.errors import BudgetSpentError, LookAheadError
 from onward.loop import Event, run
 from onward.types import Array, Call, Learner, Samples, Setting, Table, View
@@ -107,12 +107,22 @@ def predict_changes_nothing(subject: MethodSubject) -> str:
 
 def learn_leaves_its_view_alone(subject: MethodSubject) -> None:
     """Learning changes no input, label or row that was shown."""
-    _nothing_noted(subject, "learn_leaves_its_view_alone", "Work on copies of labels and rows")
+    _nothing_noted(
+        subject,
+        "learn_leaves_its_view_alone",
+        "rows, labels and inputs as they were",
+        "Work on copies of labels and rows",
+    )
 
 
 def views_die_with_their_call(subject: MethodSubject) -> None:
     """No view can be read once its call has returned."""
-    _nothing_noted(subject, "views_die_with_their_call", "Mend the loop that made the view")
+    _nothing_noted(
+        subject,
+        "views_die_with_their_call",
+        "LookAheadError from a view whose call is over",
+        "Mend the loop that made the view",
+    )
 
 
 def reads_only_what_it_is_shown(subject: MethodSubject) -> None:
@@ -120,6 +130,7 @@ def reads_only_what_it_is_shown(subject: MethodSubject) -> None:
     _nothing_noted(
         subject,
         "reads_only_what_it_is_shown",
+        "no input read past the view",
         "Read through view.inputs() and view.also(rows, labels), not past them",
     )
 
@@ -127,7 +138,10 @@ def reads_only_what_it_is_shown(subject: MethodSubject) -> None:
 def holds_no_stream(subject: MethodSubject) -> None:
     """No benchmark, stream, table, view or memory map can be reached from the learner."""
     _nothing_noted(
-        subject, "holds_no_stream", "Keep the numbers you need, not the thing you got them from"
+        subject,
+        "holds_no_stream",
+        "a learner that holds nothing of the loop's, and no file",
+        "Keep the numbers you need, not the thing you got them from",
     )
 
 
@@ -165,11 +179,11 @@ def same(clean: Trace, other: Trace, what: str, advice: str) -> None:
             raise expected(what, f"other {kind} on {where} after learning period {learned}", advice)
 
 
-def _nothing_noted(subject: MethodSubject, check: str, advice: str) -> None:
+def _nothing_noted(subject: MethodSubject, check: str, what: str, advice: str) -> None:
     noted = subject.observed.log.problems[check]
     if noted:
         more = f" ({len(noted)} times in all)" if len(noted) > 1 else ""
-        raise expected("nothing of the kind", noted[0] + more, advice)
+        raise expected(what, noted[0] + more, advice)
     if subject.observed.error is not None:
         raise Skipped("the run does not come to its end, see runs_to_the_end")
 

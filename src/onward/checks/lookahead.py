@@ -52,5 +52,6 @@ def _difference(clean: Trace, found: Trace | str, upto: int, *, with_state: bool
     if isinstance(found, str):
         return found
     before, after = clean.upto(upto), found.upto(upto)
-    kinds = [kind for kind in before if kind != "state" or with_state]
-    return " and ".join(f"another {kind}" for kind in kinds if before[kind] != after[kind])
+    kinds = [kind for kind in before if kind != "saved states" or with_state]
+    differ = [kind for kind in kinds if before[kind] != after[kind]]
+    return f"other {' and '.join(differ)}" if differ else ""

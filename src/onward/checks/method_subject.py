@@ -117,5 +117,5 @@ def observe(benchmark: Benchmark, chosen: Chosen, seed: int) -> Observation:
     finally:
         log.audit.close()
     if digest_table(benchmark.table) != before:
-        log.note("learn_leaves_its_view_alone", "another table after the run")
+        log.note("learn_leaves_its_view_alone", "another table at the end of the run")
     return Observation(done, log, ended_by)

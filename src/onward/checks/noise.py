@@ -69,8 +69,8 @@ def with_noise(benchmark: Benchmark, stream: Stream, upto: int) -> Benchmark:
             columns = _one_for_all(columns, name, rows, rows_of(stream, upto))
     wide = {name: _random(column, name, rows, rng) for name, column in raw.wide.items()}
     # Caches that are keyed by content must not give the real future back.
-    noised = Table(columns, wide, f"{raw.digest}-noise-after-{upto}")
-    return replace(benchmark, raw=noised)
+    digest = f"{raw.digest}-noise-after-{upto}"
+    return replace(benchmark, raw=replace(raw, columns=columns, wide=wide, digest=digest))
 
 
 def _one_for_all(columns: pa.Table, name: str, rows: Rows, known: Rows) -> pa.Table:

@@ -12,27 +12,11 @@ from onward.budget import Budget
 from onward.checks.audit import Audit
 from onward.checks.digests import digest
 from onward.checks.reachable import Copies, future_within_reach
+from onward.checks.wrapper import Wrapper
 from onward.errors import LookAheadError, OnwardError
 from onward.loop import Event
-from onward.types import Array, Benchmark, Column, Learner, Rows, SavingLearner, Table, Task, View
+from onward.types import Array, Benchmark, Column, Learner, Rows, Table, Task, View
 from onward.view import rows_shown
-
-
-class Wrapper:
-    """A learner that hands every call on to another one."""
-
-    def __init__(self, inner: Learner) -> None:
-        self.inner = inner
-        if isinstance(inner, SavingLearner):
-            self.save, self.load = inner.save, inner.load
-
-    def learn(self, view: View, budget: Budget) -> None:
-        """Let the inner learner learn."""
-        self.inner.learn(view, budget)
-
-    def predict(self, view: View) -> Any:
-        """Return what the inner learner predicts."""
-        return self.inner.predict(view)
 
 
 class Log:
@@ -123,6 +107,7 @@ class Observed(Wrapper):
     def __init__(self, inner: Learner, log: Log, task: Task) -> None:
         super().__init__(inner)
         self._log, self._task = log, task
+        self._learner = inner.inner if isinstance(inner, Wrapper) else inner
         sample = log.column[np.arange(1)]
         self._copies = Copies(sample.shape[1:], sample.dtype)
 
@@ -144,11 +129,11 @@ class Observed(Wrapper):
         with log.during("learning", np.union1d(rows, held_before), view):
             self.inner.learn(view, budget)
         if digest(view.rows, view.labels, log.column[rows]) != before:
-            log.note("learn_leaves_its_view_alone", f"another view after learning {log.period}")
-        self._look_inside("learning")
+            log.note("learn_leaves_its_view_alone", f"others after learning period {log.period}")
+        self._look_inside("learn")
         # What was replayed in this call may still lie in a buffer; what is older was kept.
         held = np.union1d(held_before, budget.held).astype(np.int64)
-        copies = self._copies.kept(self.inner, log.column[rows], log.column[held])
+        copies = self._copies.kept(self._learner, log.column[rows], log.column[held])
         # One prototype per class may well be the only sample of its class.
         if copies > len(view.classes):
             log.note(
@@ -161,7 +146,7 @@ class Observed(Wrapper):
         """Return what the inner learner predicts, once it is known to decode."""
         with self._log.during("predicting after", rows_shown(view).copy(), view):
             outputs = self.inner.predict(view)
-        self._look_inside("predicting")
+        self._look_inside("predict")
         try:
             self._task.decode(outputs, view.classes, len(view))
         except OnwardError as error:
@@ -169,10 +154,10 @@ class Observed(Wrapper):
             raise
         return outputs
 
-    def _look_inside(self, doing: str) -> None:
-        found = future_within_reach(self.inner)
+    def _look_inside(self, call: str) -> None:
+        found = future_within_reach(self._learner)
         if found:
-            self._log.note("holds_no_stream", f"{', '.join(found)} in the learner after {doing} it")
+            self._log.note("holds_no_stream", f"{', '.join(found)} within its reach after {call}")
 
 
 def guarded(benchmark: Benchmark, log: Log) -> Benchmark:

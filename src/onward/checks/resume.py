@@ -8,9 +8,9 @@ from pathlib import Path
 from onward.budget import Budget
 from onward.checks.behaviour import same
 from onward.checks.method_subject import MethodSubject
-from onward.checks.observer import Wrapper
 from onward.checks.report import expected
 from onward.checks.trace import Stop, Trace, note_tests, wrapped
+from onward.checks.wrapper import Wrapper
 from onward.loop import Event, run
 from onward.results.record import RunRecord
 from onward.types import Learner, SavingLearner, View

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from onward.checks.digests import digest, digest_folder
+from onward.checks.wrapper import Reporting
 from onward.learners import Chosen
 from onward.loop import Event, run
 from onward.results.schema import Cost
@@ -43,7 +44,7 @@ class Trace:
     def upto(self, period: int) -> dict[str, Any]:
         """Return what had come out by this period on tests that had come by then."""
         return {
-            "state": {p: state for p, state in self.states.items() if p <= period},
+            "saved states": {p: state for p, state in self.states.items() if p <= period},
             "outputs": _past(self.outputs, period),
             "scores": _past(self.scores, period),
         }
@@ -108,8 +109,8 @@ def trace(
 
 
 def wrapped(chosen: Chosen, wrap: Wrap) -> Chosen:
-    """Return a method whose learners are wrapped."""
-    return replace(chosen, build=lambda setting: wrap(chosen.build(setting)))
+    """Return a method whose learners are wrapped, and tell of their own mistakes."""
+    return replace(chosen, build=lambda setting: wrap(Reporting(chosen.build(setting))))
 
 
 def saved(learner: Learner) -> str | None:

@@ -12,7 +12,7 @@ from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.models import MODELS, Model
 from onward.results.state import load_state, save_state
-from onward.train.method import GradientMethod, TrainingSet
+from onward.train.method import GradientMethod, Step, TrainingSet
 from onward.train.sgd import SGD
 from onward.types import Array, Rows, Setting, View
 
@@ -38,10 +38,11 @@ class GradientLearner:
         self._model: Model | None = None
         self._shape: tuple[int, ...] = ()
         self._calls = 0
-        # Of a call under way: its finished steps, what the method knew when it began, and what
-        # the optimiser has gathered since.
+        # Of a call under way: its finished steps, what the method knew when it began and has
+        # learned since, and the optimiser's velocity.
         self._steps_done: int | None = None
         self._method_before: dict[str, Any] = {}
+        self._method_inside: dict[str, Any] = {}
         self._velocity: dict[str, torch.Tensor] = {}
         method.begin(setting)
 
@@ -53,7 +54,9 @@ class GradientLearner:
                 self._method_before = self.method.state()
             training = self.method.trains_on(view, budget)
             model = self._model_for(training.view)
-            if not resumed:
+            if resumed:
+                self.method.restore_inside(self._method_inside)
+            else:
                 self.method.starts_from(model, self._generator())
                 self._velocity = {}
                 self._steps_done = 0
@@ -82,6 +85,7 @@ class GradientLearner:
             "parameters": {name: p.numpy() for name, p in self._model.parameters.items()},
             "velocity": {name: v.numpy() for name, v in self._velocity.items()},
             "method": self._method_before if under_way else self.method.state(),
+            "method_inside": self.method.state_inside() if under_way else {},
         }
         save_state(folder, state)
 
@@ -95,7 +99,7 @@ class GradientLearner:
             self._model.parameters[name].copy_(torch.from_numpy(values))
         self._velocity = {name: torch.from_numpy(v) for name, v in state["velocity"].items()}
         self.method.restore(state["method"])
-        self._method_before = state["method"]
+        self._method_before, self._method_inside = state["method"], state["method_inside"]
 
     def _model_for(self, view: View) -> Model:
         classes = len(view.classes)
@@ -127,9 +131,11 @@ class GradientLearner:
             inputs = view.inputs(positions, out=buffer)
             buffer = inputs if buffer is None or len(inputs) > len(buffer) else buffer
             outputs = model.forward(torch.from_numpy(inputs))
-            loss = self.method.minimises(model, outputs, labels[torch.from_numpy(positions)])
-            model.backward(loss.slope)
-            self.method.gradient(model)
+            targets = labels[torch.from_numpy(positions)]
+            new = int(np.count_nonzero(positions < training.epoch))
+            batch = Step(model, torch.from_numpy(inputs), outputs, targets, new)
+            model.backward(self.method.minimises(batch).slope)
+            self.method.gradient(batch)
             late = step >= recipe.decay_after * total
             optimizer.step(recipe.learning_rate * (recipe.decay if late else 1.0))
             self._steps_done = step + 1

@@ -31,6 +31,17 @@ class TrainingSet:
     replay: int = 0
 
 
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One batch on its way: the first `new` samples are of the epoch, the others replayed."""
+
+    model: "Model"
+    inputs: "torch.Tensor"
+    outputs: "torch.Tensor"
+    targets: "torch.Tensor"
+    new: int
+
+
 class GradientMethod:
     """Finetuning's answers to the five questions; a method overrides the ones it answers otherwise.
 
@@ -57,12 +68,12 @@ class GradientMethod:
     def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
         """Choose the weights to start from: here, the last ones."""
 
-    def minimises(self, model: "Model", outputs: "torch.Tensor", targets: "torch.Tensor") -> Loss:
+    def minimises(self, step: Step) -> Loss:
         """Return the loss of a batch and its slope: here, the task loss."""
-        return self.setting.task.loss(outputs, targets)
+        return self.setting.task.loss(step.outputs, step.targets)
 
-    def gradient(self, model: "Model") -> None:
-        """Change the gradient of a batch before the step: here, not at all."""
+    def gradient(self, step: Step) -> None:
+        """Change the gradient of a batch before the weights move: here, not at all."""
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Do what is due once the new samples are learned: here, nothing."""
@@ -73,3 +84,10 @@ class GradientMethod:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take back what `state` returned."""
+
+    def state_inside(self) -> dict[str, Any]:
+        """Return what must survive from one step to the next and is not in `state`."""
+        return {}
+
+    def restore_inside(self, state: dict[str, Any]) -> None:
+        """Take back what `state_inside` returned, once `trains_on` has been asked again."""
