@@ -58,13 +58,19 @@ class LinearProbe:
 
     def backward(self, slope: torch.Tensor) -> None:
         """Set the gradient of the last `forward` on both parameters."""
-        padded = slope.new_zeros(len(slope), len(self.parameters["bias"]))
-        padded[:, : self.classes] = slope
-        self.parameters["weight"].grad = padded.t() @ self._inputs
-        self.parameters["bias"].grad = padded.sum(0)
+        weight, bias = (_gradient_of(p)[: self.classes] for p in self.parameters.values())
+        torch.mm(slope.t(), self._inputs, out=weight)
+        torch.sum(slope, 0, out=bias)
 
     def _draw(self, first: int, generator: torch.Generator) -> None:
         bound = self._width**-0.5
         for parameter in self.parameters.values():
             fresh = parameter[first : self.classes]
             fresh.copy_(torch.rand(fresh.shape, generator=generator) * 2 * bound - bound)
+
+
+def _gradient_of(parameter: torch.Tensor) -> torch.Tensor:
+    """Return where a parameter's gradient goes: one buffer for all steps."""
+    if parameter.grad is None:
+        parameter.grad = torch.zeros_like(parameter)
+    return parameter.grad
