@@ -205,3 +205,26 @@ def test_a_river_classifier_on_the_emoji_history() -> None:
     benchmark = onward.load("clear", data="emoji", protocol="streaming")
     record = onward.run(benchmark, OneByOne(SoftmaxRegression()))
     assert clear.next_domain(record.matrix()) > 0.4
+
+
+def test_code_and_settings_tell_learners_apart() -> None:
+    class Configured(Majority):
+        def __init__(self, value: Any) -> None:
+            super().__init__()
+            self.value = value
+
+    many, other = np.zeros(5000), np.zeros(5000)
+    other[2500] = 1
+    settings = [0, 1, "0", many, other, [0, 1], lambda: 0, lambda: 1, {"a": 0}, many > 0]
+    digests = [choose(Configured(value)).digest for value in settings]
+    assert len(set(digests)) == len(settings)
+    assert choose(Configured(many.copy())).digest == digests[3]
+
+
+def test_code_typed_at_a_prompt_leaves_no_folder(tmp_path: Path) -> None:
+    space: dict[str, Any] = {"__name__": "__main__", "Majority": Majority}
+    exec("class Typed(Majority): pass", space)
+    with pytest.raises(OnwardError, match="Define it in a file"):
+        onward.run(tiny_benchmark(), space["Typed"], out=tmp_path)
+    assert onward.run(tiny_benchmark(), space["Typed"]).complete
+    assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.errors import BudgetSpentError, LookAheadError, unknown
+from onward.errors import BudgetSpentError, LookAheadError, OnwardError, unknown
 
 Rows = NDArray[np.int64]
 
@@ -49,6 +49,10 @@ of learn), found 4. Spend less, or give the run a larger budget
         for name in self.limits:
             if name not in LIMITS:
                 raise unknown("budget", name, LIMITS, "onward run --help")
+            if not (0 < self.limits[name] < np.inf):
+                raise OnwardError(
+                    f"expected a positive number for the budget {name}, found {self.limits[name]}"
+                )
         self.totals = {"samples": 0, "iterations": 0, "macs": 0}
         self.parameters = 0
         self.held: Rows = np.empty(0, np.int64)

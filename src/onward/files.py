@@ -4,6 +4,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -30,11 +31,11 @@ def storage(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in _REASONS:
-            raise
+        other = f"{error.strerror or error}. Choose another folder"
+        reason = _REASONS.get(error.errno or 0, other)
         raise StorageError(
-            f"cannot write {path}: {_REASONS[error.errno]} and run the same command again; "
-            "it goes on where it stopped, and nothing already written is lost"
+            f"cannot write {path}: {reason} and run the same command again; it goes on where it "
+            "stopped, and nothing already written is lost"
         ) from error
 
 
@@ -48,7 +49,7 @@ def write_atomic(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> 
     content
         The bytes, or a function that writes them into an open file.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     draft = _draft(path)
     try:
         with draft.open("xb") as file:
@@ -67,7 +68,7 @@ def write_atomic(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> 
 
 def publish_folder(path: Path, fill: Callable[[Path], None]) -> None:
     """Fill a folder beside `path`, then give it its name: it is there whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     draft = _draft(path)
     try:
         draft.mkdir()
@@ -82,6 +83,25 @@ def publish_folder(path: Path, fill: Callable[[Path], None]) -> None:
         shutil.rmtree(draft, ignore_errors=True)
         raise
     sync_folder(path.parent)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and its parents, each durable in the one above it."""
+    if not path.is_dir():
+        if path.parent != path:
+            make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        sync_folder(path.parent)
+
+
+def remove_drafts(folder: Path) -> None:
+    """Remove what a killed process had begun to write directly below a folder."""
+    for path in folder.glob(".*"):
+        if _DRAFT.fullmatch(path.name):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+_DRAFT = re.compile(r"\..+\.[0-9a-f]{8}")
 
 
 def _draft(path: Path) -> Path:
@@ -109,7 +129,7 @@ def locked(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     on_wait
         Called once if another process holds the lock, before waiting for it.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with path.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -39,9 +39,12 @@ import numpy as np
 
 from onward.budget import Budget
 from onward.errors import OnwardError, unknown
+from onward.identity import UNKNOWN, fingerprint
 from onward.methods import METHODS
 from onward.train.method import GradientMethod
 from onward.types import Array, Learner, Method, Setting, Task, View
+
+__all__ = ["UNKNOWN", "Chosen", "OneByOne", "PartialFit", "choose"]
 
 
 class PartialFit:
@@ -135,7 +138,11 @@ def choose(
         return method
     options = dict(options or {})
     if isinstance(method, str) and ":" in method:
-        return _of_object(_from_file(method), options, method)
+        path, name = method.rsplit(":", 1)
+        found = _from_file(Path(path), name)
+        # The whole file counts: a method may use anything that stands beside it.
+        digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+        return _of_object(found, options, name, digest)
     if isinstance(method, str):
         if method not in METHODS:
             raise unknown("method", method, METHODS, "onward list methods")
@@ -147,30 +154,20 @@ def choose(
                 f"{task.name}. Methods that fit: {', '.join(fitting) or 'none yet'}"
             )
         return Chosen(method, options, None, lambda setting: _build(card.make, options, setting))
-    return _of_object(method, options, _name_of(method))
+    return _of_object(method, options, _name_of(method), fingerprint(method))
 
 
-def _of_object(found: Any, options: dict[str, Any], name: str) -> Chosen:
+def _of_object(found: Any, options: dict[str, Any], name: str, digest: str) -> Chosen:
     if not isinstance(found, type) and options:
         raise OnwardError(
             f"options ({', '.join(options)}) go to a method that is still to be made; {name} is "
             "made already. Give its class, or leave the options out"
         )
-    digest = hashlib.sha256(_source(found).encode()).hexdigest()[:16]
     return Chosen(name, options, digest, lambda setting: _build(found, options, setting))
 
 
 def _build(found: Any, options: Mapping[str, Any], setting: Setting) -> Learner:
-    try:
-        if not isinstance(found, type):
-            made = copy.deepcopy(found)
-        elif "setting" in inspect.signature(found).parameters:
-            made = found(setting=setting, **options)
-        else:
-            made = found(**options)
-    except TypeError as error:
-        taken = ", ".join(inspect.signature(found).parameters) or "none"
-        raise OnwardError(f"method options do not fit: {error}. It takes: {taken}") from error
+    made = copy.deepcopy(found) if not isinstance(found, type) else _make(found, options, setting)
     if isinstance(made, GradientMethod):
         from onward.train.learner import GradientLearner  # torch is loaded when it is needed
 
@@ -183,12 +180,23 @@ def _build(found: Any, options: Mapping[str, Any], setting: Setting) -> Learner:
     return made
 
 
-def _from_file(reference: str) -> Any:
-    text, name = reference.rsplit(":", 1)
-    path = Path(text)
+def _make(kind: type, options: Mapping[str, Any], setting: Setting) -> Any:
+    signature = inspect.signature(kind)
+    told = {"setting": setting} if "setting" in signature.parameters else {}
+    try:
+        signature.bind(**told, **options)
+    except TypeError as error:
+        taken = ", ".join(name for name in signature.parameters if name != "setting") or "none"
+        raise OnwardError(
+            f"options of {kind.__name__} do not fit: {error}. It takes: {taken}"
+        ) from error
+    return kind(**told, **options)
+
+
+def _from_file(path: Path, name: str) -> Any:
     if not path.is_file():
         raise OnwardError(
-            f"expected a Python file before the colon of {reference!r}, found none at {path}. "
+            f"expected a Python file before the colon, found none at {path}. "
             "Write --method path/to/file.py:Name"
         )
     module = _load(path)
@@ -205,10 +213,14 @@ def _load(path: Path) -> ModuleType:
         raise OnwardError(f"expected a Python file, found {path}, which Python cannot import")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    # As for a script: what lies beside the file can be imported.
+    sys.path.insert(0, str(path.resolve().parent))
     try:
         spec.loader.exec_module(module)
     except (ImportError, SyntaxError, NameError) as error:
         raise OnwardError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(str(path.resolve().parent))
     return module
 
 
@@ -216,19 +228,3 @@ def _name_of(found: Any) -> str:
     inner = getattr(found, "estimator", None) or getattr(found, "classifier", None)
     kind = found if isinstance(found, type) else type(inner if inner is not None else found)
     return kind.__name__
-
-
-def _source(found: Any) -> str:
-    """Return a text that changes when the learner's code or settings change."""
-    kind = found if isinstance(found, type) else type(found)
-    try:
-        code = inspect.getsource(kind)
-    except (OSError, TypeError):
-        code = f"{kind.__module__}.{kind.__qualname__}"
-    settings = "" if isinstance(found, type) else repr(sorted(_plain(vars(found)).items()))
-    return code + settings
-
-
-def _plain(values: Mapping[str, Any]) -> dict[str, str]:
-    """Describe attributes without memory addresses, which differ from run to run."""
-    return {key: repr(value).split(" at 0x")[0] for key, value in values.items()}

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from onward.budget import Budget
-from onward.learners import choose
+from onward.errors import DamagedFolderError, OnwardError
+from onward.learners import UNKNOWN, choose
 from onward.results import predictions
 from onward.results.cost import Meter, environment
 from onward.results.folder import RunFolder, open_folder
@@ -93,7 +94,16 @@ def run(
     >>> record.matrix().shape
     (7, 7)
     """
+    if not isinstance(benchmark, Benchmark):
+        raise OnwardError(f"expected what onward.load returns, found {benchmark!r}")
+    if seed < 0:
+        raise OnwardError(f"expected a seed of 0 or more, found {seed}")
     chosen = choose(method, options, benchmark.task)
+    if out is not None and chosen.digest == UNKNOWN:
+        raise OnwardError(
+            f"the code or the settings of {chosen.name} cannot be read, so a results folder could "
+            "not tell it from another one. Define it in a file, or leave out= away"
+        )
     stream = benchmark.stream(seed)
     recipe = benchmark.recipes[benchmark.recipe]
     limits = {**benchmark.protocol.limits, **(limits or {})}
@@ -111,7 +121,7 @@ def run(
         limits=limits,
         seed=seed,
         periods=[period.name for period in stream],
-    )
+    ).as_stored()
     learner = chosen.build(Setting(benchmark.task, recipe, seed))
     with contextlib.ExitStack() as stack:
         place = stack.enter_context(tempfile.TemporaryDirectory()) if out is None else out
@@ -155,6 +165,9 @@ class _Loop:
         """Learn and test every period that is still to come."""
         progress = self._resume()
         learned_before = progress.period
+        self._require_tested(learned_before - 1)
+        kept = self.folder.keeps_predictions
+        keep = keep_predictions if kept is None else kept
         # The period learned last may have been saved and not yet tested.
         for period in self.stream[max(learned_before - 1, 0) :]:
             if period.index >= learned_before:
@@ -164,14 +177,23 @@ class _Loop:
                 self.watch(Event("learned", self.spec, period.index, self.learner))
                 self._save(progress, self.budget.held)
             if not self.folder.tested(period.index):
-                self._test(period, keep=keep_predictions)
+                self._test(period, keep=keep)
         self.folder.finish(self.meter.cost(self.budget))
+
+    def _require_tested(self, periods: int) -> None:
+        """Raise if a period that was learned before the last one has lost its tests."""
+        for period in range(periods):
+            if self._tests(period) and not self.folder.tested(period):
+                raise DamagedFolderError(
+                    f"expected the tests after period {period} in {self.folder.path}, found none; "
+                    "move that folder away and run again; nothing in it has been changed"
+                )
 
     def _resume(self) -> Progress:
         saved = self.folder.last_checkpoint() if self.saver else None
         if saved is None or self.saver is None:
             if self.folder.scores:
-                self.folder.log("replayed", reason="the learner has no save and load")
+                self.folder.log("replayed", can_save=self.saver is not None)
                 self.watch(Event("replayed", self.spec))
             return Progress()
         progress, self.budget.held, learner_folder = saved
@@ -244,11 +266,7 @@ class _Loop:
 
     def _test(self, period: Period, *, keep: bool) -> None:
         """Give all tests that are due in one call: nothing tells their periods apart."""
-        tests: list[tuple[str, int | None, Samples]] = [
-            ("period", index, self.stream[index].test)
-            for index in self.benchmark.protocol.tested(period.index, len(self.stream))
-        ]
-        tests += [(name, None, samples) for name, samples in self.stream.static.items()]
+        tests = self._tests(period.index)
         if not tests:
             return
         everything = Samples.join([samples for _, _, samples in tests])
@@ -284,6 +302,14 @@ class _Loop:
         )
         self.folder.add(period.index, scores, stored if keep else None)
         self.watch(Event("tested", self.spec, period.index, self.learner, outputs, tuple(scores)))
+
+    def _tests(self, learned_upto: int) -> list[tuple[str, int | None, Samples]]:
+        """Return the tests that are due after a period: their name, period and samples."""
+        tests: list[tuple[str, int | None, Samples]] = [
+            ("period", index, self.stream[index].test)
+            for index in self.benchmark.protocol.tested(learned_upto, len(self.stream))
+        ]
+        return tests + [(name, None, samples) for name, samples in self.stream.static.items()]
 
     def _save_if_due(self, progress: Progress, held: Rows) -> None:
         if time.monotonic() - self.saved_at >= self.checkpoint_seconds:

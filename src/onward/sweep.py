@@ -6,7 +6,11 @@ import multiprocessing
 import os
 import queue
 import signal
-from collections.abc import Mapping, Sequence
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
@@ -63,7 +67,8 @@ def sweep(
         min(workers, len(jobs)), context, initializer=_begin_worker, initargs=(events,)
     )
     try:
-        waiting = [pool.submit(_work, job, out) for job in jobs]
+        with _single_threaded():
+            waiting = [pool.submit(_work, job, out) for job in jobs]
         while not all(future.done() for future in waiting):
             finished, _ = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
             _pass_on(events, watch)
@@ -110,11 +115,40 @@ def _run(job: Job, out: Path, watch: Watch) -> RunRecord:
 _events: "multiprocessing.Queue[Event] | None" = None
 
 
+@contextlib.contextmanager
+def _single_threaded() -> Iterator[None]:
+    """Have the processes that are started here compute on one thread each."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
 def _begin_worker(events: "multiprocessing.Queue[Event]") -> None:
     global _events
     _events = events
     # Ctrl-C reaches every process of the terminal; the parent decides what happens.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What a learner prints must not end up inside the results that the parent prints.
+    sys.stdout = sys.stderr
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+
+
+def _end_with_parent(parent: int) -> None:
+    """End this process when its parent has been killed, which nothing else would tell it."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+class WorkerError(Exception):
+    """A learner failed in a worker process; the text is its traceback."""
 
 
 def _work(job: Job, out: Path) -> Path:
@@ -122,7 +156,13 @@ def _work(job: Job, out: Path) -> Path:
         if _events is not None:
             _events.put(replace(event, learner=None, outputs=None))
 
-    path = _run(job, out, send).path
+    try:
+        path = _run(job, out, send).path
+    except OnwardError:
+        raise
+    except Exception:  # noqa: BLE001 (it is passed on, as text)
+        # Not every exception survives the way to another process; its text does.
+        raise WorkerError(traceback.format_exc()) from None
     if path is None:
         raise OnwardError("a run in a worker process must leave a folder")
     return path

@@ -40,6 +40,7 @@ __all__ = [
     "Table",
     "Task",
     "View",
+    "tested_periods",
 ]
 
 
@@ -125,7 +126,12 @@ class Protocol:
 
     def tested(self, learned_upto: int, periods: int) -> range:
         """Return the periods to test once period `learned_upto` has been learned."""
-        return range(learned_upto + 1 if self.tests == "future" else 0, periods)
+        return tested_periods(self.tests, learned_upto, periods)
+
+
+def tested_periods(tests: str, learned_upto: int, periods: int) -> range:
+    """Return the periods that are tested after one, by the word that a protocol has for it."""
+    return range(learned_upto + 1 if tests == "future" else 0, periods)
 
 
 @runtime_checkable

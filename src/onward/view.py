@@ -27,7 +27,7 @@ class View:
     ) -> None:
         self.classes = classes
         self._table = table
-        self._samples = samples
+        self._samples = Samples(_read_only(samples.rows), _read_only(samples.labels))
         self._call = call
 
     def __len__(self) -> int:
@@ -104,6 +104,13 @@ class View:
                 "and read them with a later view.also(rows, labels)"
             )
         return self._samples
+
+
+def _read_only(array: Array) -> Array:
+    """Return the same numbers in a form that a learner cannot change by accident."""
+    shown = array.view()
+    shown.flags.writeable = False
+    return shown
 
 
 def rows_shown(view: View) -> Rows:

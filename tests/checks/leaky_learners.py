@@ -244,7 +244,9 @@ class ChangesLabels(Centroids):
 
     def learn(self, view: View, budget: Budget) -> None:
         super().learn(view, budget)
-        view.labels[:3] = 0
+        labels = view.labels
+        labels.setflags(write=True)
+        labels[:3] = 0
 
 
 class AdaptsInPredict(Centroids):

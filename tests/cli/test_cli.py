@@ -175,7 +175,10 @@ def test_a_users_file_is_run_and_its_mistakes_are_told(onward: Terminal, tmp_pat
     out = tmp_path / "out"
     code, text, _ = onward(*RUN, "--method", f"{source}:Majority", "--out", out, "--json")
     assert code == 0
-    assert json.loads(text)[0]["method"] == f"{source}:Majority"
+    assert json.loads(text)[0]["method"] == "Majority"
+    source.write_text(source.read_text().replace("argmax", "argmin"))
+    code, text, err = onward(*RUN, "--method", f"{source}:Majority", "--out", out, "--json")
+    assert len({path.parent for path in out.rglob("spec.json")}) == 2
     for name, message in [
         ("Mute", "expected a learner with learn(view, budget) and predict(view)"),
         ("Wrong", "expected from predict(view) an array of"),

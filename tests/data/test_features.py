@@ -92,6 +92,8 @@ def test_the_cache_returns_what_was_stored_and_survives_damage(
     for _ in range(3):
         np.testing.assert_array_equal(cached("key", compute), [0, 1, 2])
     assert len(calls) == 1
-    (tmp_path / "key.npy").write_bytes(b"garbage")
-    np.testing.assert_array_equal(cached("key", compute), [0, 1, 2])
-    assert len(calls) == 2
+    content = (tmp_path / "key.npy").read_bytes()
+    for number, damage in enumerate((b"garbage", b"", content[:-1] + b"\x07"), start=2):
+        (tmp_path / "key.npy").write_bytes(damage)
+        np.testing.assert_array_equal(cached("key", compute), [0, 1, 2])
+        assert len(calls) == number

@@ -290,3 +290,107 @@ def test_two_processes_share_the_work_of_one_spec(tmp_path: Path) -> None:
     assert ["done before"] in [[kind for kind in found if kind != "waiting"] for found in kinds]
     (folder,) = find_folders(tmp_path)
     assert check_folder(folder) == []
+
+
+def test_results_without_their_manifest_are_refused_and_left_alone(tmp_path: Path) -> None:
+    folder = _run(tmp_path)
+    (folder / "manifest.json").unlink()
+    before = _snapshot(folder)
+    with pytest.raises(DamagedFolderError, match=r"expected a manifest\.json"):
+        _run(tmp_path)
+    assert _snapshot(folder) == before
+    assert "manifest" in check_folder(folder)[0].problem
+
+
+def test_a_lost_row_is_found_and_not_papered_over(tmp_path: Path) -> None:
+    with pytest.raises(Interrupt):
+        _run(tmp_path, watch=_stop_at("tested", 2))
+    (folder,) = find_folders(tmp_path)
+    lines = (folder / "scores.jsonl").read_text().splitlines(keepends=True)
+    (folder / "scores.jsonl").write_text("".join(lines[4:]))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"]["scores.jsonl"] = folder_module.mark(folder, "scores.jsonl").model_dump()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(DamagedFolderError, match="expected the tests after period 0"):
+        _run(tmp_path)
+
+
+def test_a_missing_cell_and_added_bytes_are_found(tmp_path: Path) -> None:
+    folder = _run(tmp_path, keep_predictions=False)
+    with (folder / "cost.json").open("a") as file:
+        file.write(" ")
+    assert "something was added" in check_folder(folder)[0].problem
+    lines = (folder / "scores.jsonl").read_text().splitlines(keepends=True)
+    (folder / "scores.jsonl").write_text("".join(lines[1:]))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"]["scores.jsonl"] = folder_module.mark(folder, "scores.jsonl").model_dump()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    problems = [finding.problem for finding in check_folder(folder)]
+    assert "expected a score on period 0 after period 0, found none" in problems
+
+
+def test_drafts_of_a_killed_process_are_removed(tmp_path: Path) -> None:
+    with pytest.raises(Interrupt):
+        _run(tmp_path, watch=_stop_at("tested", 1))
+    (folder,) = find_folders(tmp_path)
+    (folder / ".scores.jsonl.deadbeef").write_text("half")
+    (folder / "checkpoint" / ".000009.deadbeef").mkdir()
+    _run(tmp_path)
+    assert not [path for path in folder.rglob(".*") if path.name != ".lock"]
+    assert check_folder(folder) == []
+
+
+def test_a_run_keeps_predictions_as_it_began(tmp_path: Path) -> None:
+    with pytest.raises(Interrupt):
+        _run(tmp_path, watch=_stop_at("tested", 1))
+    assert check_folder(_run(tmp_path, keep_predictions=False)) == []
+
+
+def test_a_lost_checkpoint_means_learning_again(tmp_path: Path) -> None:
+    with pytest.raises(Interrupt):
+        _run(tmp_path / "stopped", watch=_stop_at("tested", 1))
+    (folder,) = find_folders(tmp_path / "stopped")
+    for checkpoint in list((folder / "checkpoint").iterdir()):
+        checkpoint.rename(checkpoint.with_name(f"{checkpoint.name}.bak"))
+    again, whole = _run(tmp_path / "stopped"), _run(tmp_path / "whole")
+    assert (again / "scores.jsonl").read_bytes() == (whole / "scores.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("options", [{"memory": np.int64(3)}, {"memory": object()}])
+def test_options_that_are_not_plain_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(OnwardError, match="plain numbers"):
+        _run(tmp_path, options=options)
+
+
+class Sized(Plain):
+    def __init__(self, sizes: Any = None) -> None:
+        super().__init__()
+
+
+def test_options_come_back_as_they_are_stored(tmp_path: Path) -> None:
+    for _ in range(2):
+        _run(tmp_path, Sized, options={"sizes": (1, 2)})
+
+
+def test_a_learners_own_error_is_not_blamed_on_the_results(tmp_path: Path) -> None:
+    class Rude(Plain):
+        def learn(self, view: View, budget: Budget) -> None:
+            raise PermissionError(errno.EACCES, "my own file")
+
+    with pytest.raises(PermissionError, match="my own file"):
+        _run(tmp_path, Rude)
+
+
+def test_a_disk_that_fills_up_inside_a_checkpoint(tmp_path: Path) -> None:
+    for kilobytes in (48, 64, 80, 96, 112):
+        place = tmp_path / f"{kilobytes}"
+        place.mkdir()
+        size = f"size={kilobytes}k"
+        mount = ["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(place)]
+        if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+            pytest.skip("mounting a small file system is not allowed here")
+        try:
+            with contextlib.suppress(StorageError):
+                _run(place)
+        finally:
+            subprocess.run(["umount", str(place)], check=True)

@@ -1,12 +1,22 @@
 """The command line: every command is a thin call of a public function."""
 
+import signal
 import sys
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from onward import __version__
 from onward.cli import check, data, demo, listing, run, show
 from onward.errors import OnwardError
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001
+    if asked:
+        typer.echo(__version__)
+        raise typer.Exit
+
 
 app = typer.Typer(
     name="onward",
@@ -24,8 +34,20 @@ app.add_typer(data.app, name="data")
 app.command("demo")(demo.demo)
 
 
+@app.callback()
+def onward(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Continual learning on data that moves in time: train today, be right tomorrow."""
+
+
 def main() -> None:
     """Run the command line; a user's mistake ends with one message and exit code 2."""
+    # A scheduler's polite end is as good as Ctrl-C: workers are stopped, folders stay whole.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
     try:
         app()
     except OnwardError as error:

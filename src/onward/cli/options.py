@@ -1,6 +1,7 @@
 """What people type, turned into values."""
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,7 +59,8 @@ def parse_budget(texts: Sequence[str]) -> dict[str, float]:
     """
     limits = {}
     for name, value in parse_pairs(texts, "budget").items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        finite = isinstance(value, int | float) and math.isfinite(value)
+        if isinstance(value, bool) or not finite or not value > 0:
             raise OnwardError(f"expected a positive number for --budget {name}, found {value!r}")
         limits[name] = float(value)
     return limits

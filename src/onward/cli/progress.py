@@ -1,6 +1,7 @@
 """Live progress: what is running, the last score, the time left. Quiet without a terminal."""
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,9 +67,10 @@ def live(runs: int, periods: int) -> Iterator[Watch]:
 
 @contextlib.contextmanager
 def resumable(out: Path) -> Iterator[None]:
-    """Say after Ctrl-C how to go on."""
+    """Say after Ctrl-C how to go on, and keep what learners print out of the results."""
     try:
-        yield
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
     except KeyboardInterrupt:
         typer.echo(
             f"stopped; the same command goes on where it stopped (results in {out})", err=True
@@ -79,5 +81,5 @@ def resumable(out: Path) -> Iterator[None]:
 _NOTES = {
     "waiting": "{name}: another process is running this; waiting for it",
     "resumed": "{name}: resumed where it had stopped",
-    "replayed": "{name}: a learner without save and load learns again from the first period",
+    "replayed": "{name}: no checkpoint to go on from, so it learns again from the first period",
 }

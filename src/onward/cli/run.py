@@ -71,7 +71,7 @@ def run(
             keep_predictions=predictions,
             checkpoint_seconds=checkpoint_seconds,
         )
-        for name in method
+        for name in dict.fromkeys(method)
         for seed in parse_seeds(seeds)
     ]
     before = []

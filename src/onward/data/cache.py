@@ -1,5 +1,7 @@
 """Arrays that take a while to compute, kept on disk under a hash of what they came from."""
 
+import hashlib
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -26,15 +28,21 @@ def cached(key: str, compute: Callable[[], Array]) -> Array:
     key
         Names the content completely: what it was computed from, and how.
     compute
-        Called on a miss, or if the stored file cannot be read.
+        Called on a miss, or if the stored file is not what was stored.
     """
-    path = cache_folder() / f"{key}.npy"
+    path, seal = cache_folder() / f"{key}.npy", cache_folder() / f"{key}.sha256"
     try:
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (OSError, ValueError):
-        array = compute()
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() == seal.read_text():
+            return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
+    except OSError:
+        pass
+    array = compute()
+    sink = io.BytesIO()
+    np.save(sink, array, allow_pickle=False)
     try:
-        write_atomic(path, lambda file: np.save(file, array, allow_pickle=False))
+        write_atomic(path, sink.getvalue())
+        write_atomic(seal, hashlib.sha256(sink.getvalue()).hexdigest().encode())
     except OSError:
         # A cache that cannot be written only costs time: a read-only home is no reason to stop.
         return array

@@ -8,11 +8,11 @@ import numpy as np
 
 from onward.errors import OnwardError
 from onward.results import predictions
-from onward.results.read import check_mark, read_manifest
+from onward.results.read import check_checkpoint, check_mark, checkpoints, read_manifest
 from onward.results.record import RunRecord, load_record
 from onward.results.schema import Manifest, Score
 from onward.tasks import TASKS
-from onward.types import Array
+from onward.types import Array, tested_periods
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ def check_folder(folder: Path) -> list[Finding]:
             ]
         for name, expected in manifest.files.items():
             check_mark(folder, name, expected)
+        for checkpoint in checkpoints(folder):
+            check_checkpoint(checkpoint)
         record = load_record(folder)
         return [Finding(folder, problem) for problem in _problems(folder, record, manifest)]
     except OnwardError as error:
@@ -49,8 +51,8 @@ def _problems(folder: Path, record: RunRecord, manifest: Manifest) -> Iterator[s
     if record.spec.task not in TASKS:
         yield f"expected a known task kind, found {record.spec.task!r}"
         return
-    for name in _strangers(folder, manifest):
-        yield f"found {name}, which no run wrote"
+    yield from _strangers(folder, manifest)
+    yield from _missing_cells(record)
     if not manifest.complete:
         yield (
             f"the run is not finished: {len({s.learned_upto for s in record.scores})} of "
@@ -60,14 +62,30 @@ def _problems(folder: Path, record: RunRecord, manifest: Manifest) -> Iterator[s
 
 
 def _strangers(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Yield files that look like results and are not committed."""
+    """Yield what lies in a finished folder and is not committed."""
     if not manifest.complete:
         return
-    known = {*manifest.files, "manifest.json", ".lock"}
+    known = {*manifest.files, "manifest.json", "log.jsonl", ".lock"}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if path.is_file() and name not in known and not name.startswith("checkpoint/"):
-            yield name
+            yield f"found {name}, which no run wrote"
+    for name, expected in manifest.files.items():
+        found = (folder / name).stat().st_size
+        if found != expected.size:
+            yield f"expected {expected.size} bytes in {name}, found {found}: something was added"
+
+
+def _missing_cells(record: RunRecord) -> Iterator[str]:
+    """Yield the cells of tested rows that the protocol has and the scores have not."""
+    periods, tests = len(record.spec.periods), record.spec.protocol["tests"]
+    there = {(s.learned_upto, s.tested_on) for s in record.scores if s.tested_on is not None}
+    rows = range(periods) if record.complete else sorted({s.learned_upto for s in record.scores})
+    due = {(i, j) for i in rows for j in tested_periods(tests, i, periods)}
+    for i, j in sorted(due - there):
+        yield f"expected a score on period {j} after period {i}, found none"
+    for i, j in sorted(there - due):
+        yield f"found a score on period {j} after period {i}, which this protocol does not test"
 
 
 def _scores_differ(record: RunRecord) -> Iterator[str]:

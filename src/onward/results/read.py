@@ -59,7 +59,7 @@ def read_spec(folder: Path) -> RunSpec:
     """Return what a run was asked."""
     try:
         return RunSpec.model_validate_json((folder / "spec.json").read_bytes())
-    except pydantic.ValidationError as error:
+    except (OSError, pydantic.ValidationError) as error:
         raise DamagedFolderError(f"spec.json in {folder} is damaged; {_MOVE}") from error
 
 
@@ -78,6 +78,25 @@ def read_cost(folder: Path, manifest: Manifest) -> Cost | None:
     return Cost.model_validate_json(check_mark(folder, "cost.json", manifest.files["cost.json"]))
 
 
+def checkpoints(folder: Path) -> list[Path]:
+    """Return a run's checkpoints, the newest last."""
+    found = (folder / "checkpoint").glob("*")
+    return sorted(path for path in found if path.is_dir() and path.name.isdigit())
+
+
+def check_checkpoint(path: Path) -> None:
+    """Raise if a checkpoint is not what was written."""
+    advice = f"Delete {path} and run again: the run is then learned from its first period"
+    try:
+        manifest = read_manifest(path) or Manifest()
+        for name, expected in manifest.files.items():
+            check_mark(path, name, expected)
+    except DamagedFolderError as error:
+        raise DamagedFolderError(f"a checkpoint is damaged ({error}). {advice}") from error
+    if "progress.json" not in manifest.files:
+        raise DamagedFolderError(f"expected a whole checkpoint in {path}, found part. {advice}")
+
+
 def find_folders(root: Path) -> Iterator[Path]:
     """Yield every run folder at or below a path, in the order of their names."""
     if not root.exists():
@@ -85,7 +104,8 @@ def find_folders(root: Path) -> Iterator[Path]:
             f"expected a folder with results, found nothing at {root}. "
             "Run something first: onward run clear --data emoji --method er --out DIR"
         )
-    folders = sorted(path.parent for path in root.rglob("spec.json"))
+    found = {path.parent for name in ("spec.json", "manifest.json") for path in root.rglob(name)}
+    folders = sorted(path for path in found if path.parent.name != "checkpoint")
     if not folders:
         raise OnwardError(
             f"expected run folders below {root} (each has a spec.json), found none. "

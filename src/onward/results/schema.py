@@ -6,7 +6,7 @@
 ``scores.jsonl``          one `Score` per line, grows period by period
 ``predictions/i.parquet`` the decisions after period i: test, tested_on, id, target, decision
 ``cost.json``             `Cost`, once the run is complete
-``log.jsonl``             what happened when: starts, resumes, periods; times live here only
+``log.jsonl``             what happened when, for people; never read back, not in the manifest
 ``checkpoint/``           the newest state of the learner and the loop
 ``manifest.json``         `Manifest`: size and hash of everything above that is committed
 ========================  =========================================================
@@ -18,7 +18,10 @@ being written when the process ended and does not count.
 import hashlib
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from onward.errors import OnwardError
 
 SCHEMA = 1
 
@@ -49,6 +52,16 @@ class RunSpec(_Stored):
     def hash(self) -> str:
         """Name this spec: equal specs, and only those, have equal hashes."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+    def as_stored(self) -> "RunSpec":
+        """Return this spec as it will be read back; raise if it cannot be written as JSON."""
+        try:
+            return RunSpec.model_validate_json(self.model_dump_json())
+        except (PydanticSerializationError, ValidationError) as error:
+            raise OnwardError(
+                "expected method options that are plain numbers, texts, lists or dictionaries, "
+                f"found {self.method_options!r}"
+            ) from error
 
     def without_seed(self) -> str:
         """Name what this run shares with its repetitions under other seeds."""

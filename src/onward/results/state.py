@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
-from onward.errors import DamagedFolderError
+from onward.errors import DamagedFolderError, OnwardError
 
 _ARRAY = "__array__"
 
@@ -30,10 +30,16 @@ def save_state(folder: Path, state: dict[str, Any]) -> None:
             return {_ARRAY: path}
         if isinstance(value, dict):
             return {key: plain(item, f"{path}/{key}") for key, item in value.items()}
-        return value
+        if value is None or isinstance(value, bool | int | float | str | list):
+            return value
+        raise OnwardError(
+            f"expected arrays, numbers, texts, lists of those or dictionaries in a learner's "
+            f"state, found {type(value).__name__} at {path or '/'}"
+        )
 
     text = json.dumps(plain(state, ""), indent=1)
-    save_file(arrays, folder / "arrays.safetensors")
+    # Not safetensors' own writer: it reports a full disk as an error of another kind.
+    (folder / "arrays.safetensors").write_bytes(save(arrays))
     (folder / "state.json").write_text(text)
 
 
