@@ -81,7 +81,8 @@ def load(data: str, protocol: str, recipe: str = "cpu", **official: Any) -> Benc
     if data != "emoji":
         if os.sep not in data and not Path(data).is_dir():
             raise unknown("data of clear", data, ["emoji", "<a folder>"], "onward list data")
-        return load_official(Path(data), PROTOCOLS[protocol], recipes, recipe, **official)
+        folder = Path(data).expanduser()
+        return load_official(folder, PROTOCOLS[protocol], recipes, recipe, **official)
     if official:
         raise OnwardError(
             f"expected no {', '.join(official)} for the emoji edition, whose features are computed "
