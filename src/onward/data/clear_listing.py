@@ -179,7 +179,6 @@ def _listed_by_metadata(
     root: Path, folder: Path, classes: tuple[str, ...], part: str | None
 ) -> Iterator[Sample]:
     metadata = _Metadata(folder)
-    before = folder.relative_to(root).as_posix()
     for bucket in numbered(metadata.files):
         for label in metadata.files[bucket]:
             if label not in classes:
@@ -188,15 +187,13 @@ def _listed_by_metadata(
             for name, found in metadata.of(bucket, label).items():
                 default = f"{IMAGES}/{bucket}/{label}/{name}.{found.get('EXT', 'jpg')}"
                 path = str(found.get("IMG_PATH", default))
-                inside(folder, path)
-                yield Sample(name, int(bucket), label, f"{before}/{path}", part, found)
+                whole = inside(folder, path).relative_to(root).as_posix()
+                yield Sample(name, int(bucket), label, whole, part, found)
 
 
 def _listed_by_folders(
     root: Path, folder: Path, classes: tuple[str, ...], part: str | None
 ) -> Iterator[Sample]:
-    before = folder.relative_to(root).as_posix()
-    before = "" if before == "." else f"{before}/"
     metadata = _Metadata(folder)
     for bucket in numbered(_folders(folder / IMAGES)):
         found = _folders(folder / IMAGES / bucket)
@@ -211,7 +208,7 @@ def _listed_by_folders(
             names = [file.name for file in files if file.suffix.lower() in _SUFFIXES]
             for name in sorted(names, key=_as_number):
                 stem = PurePosixPath(name).stem
-                path = f"{before}{IMAGES}/{bucket}/{label}/{name}"
+                path = (folder / IMAGES / bucket / label / name).relative_to(root).as_posix()
                 yield Sample(stem, int(bucket), label, path, part, known.get(stem, {}))
 
 
