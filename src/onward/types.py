@@ -32,13 +32,16 @@ __all__ = [
     "Method",
     "Period",
     "Protocol",
+    "Released",
     "Rows",
     "Samples",
     "SavingLearner",
     "Setting",
+    "Split",
     "Stream",
     "Table",
     "Task",
+    "Undivided",
     "View",
     "tested_periods",
 ]
@@ -101,6 +104,28 @@ class Folds:
 
 
 @dataclass(frozen=True)
+class Released:
+    """Hold out what a published split holds out, sample by sample: groups may straddle it.
+
+    Of several splits that came with the data, seed s uses number s mod `splits`; ``None`` draws
+    one for each seed by the published rule.
+    """
+
+    splits: int | None
+
+
+@dataclass(frozen=True)
+class Undivided:
+    """Learn all samples of a period, and test all of them before they are learned.
+
+    Only where the future alone is tested: there, a period's training samples are its test samples.
+    """
+
+
+Split = Holdout | Folds | Released | Undivided
+
+
+@dataclass(frozen=True)
 class Protocol:
     """What is revealed for training, and what is tested, when. Pure data.
 
@@ -109,7 +134,7 @@ class Protocol:
     tests
         The periods tested after each one: ``all``, or only those in its ``future``.
     split
-        How groups are kept apart.
+        How training and test samples are kept apart.
     batch
         ``None`` reveals a period at a time. A number b is online: views of at most b samples, in
         order of time, each once, with no word of where a period ends.
@@ -120,7 +145,7 @@ class Protocol:
     name: str
     summary: str
     tests: Literal["all", "future"]
-    split: Holdout | Folds
+    split: Split
     batch: int | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
 

@@ -6,8 +6,13 @@ later one is learned in turn, and the model is tested on every bucket (iid proto
 that are still to come (streaming protocol).
 """
 
+import os
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 
+from onward.benchmarks.clear_official import load_official
 from onward.data.cache import cache_folder
 from onward.data.emoji_history import FOLDER, GROUPS, TWEMOJI, card, load_emoji, with_features
 from onward.data.split import held_out
@@ -49,30 +54,40 @@ ONLINE = Recipe(
 )
 
 
-def load(data: str, protocol: str, recipe: str = "cpu") -> Benchmark:
-    """Load CLEAR, emoji edition.
+def load(data: str, protocol: str, recipe: str = "cpu", **official: Any) -> Benchmark:
+    """Load CLEAR: its emoji edition, or its official data from a folder.
 
-    The 2016 snapshot is the unlabelled bucket; the snapshots from 2017 to 2025 are learned in
+    Emoji: the 2016 snapshot is the unlabelled bucket; those from 2017 to 2025 are learned in
     turn, and the nine groups of emoji are the classes. Identities are kept apart: the same
     concept is drawn in every snapshot, so a test identity is in no training view of any period.
 
     Parameters
     ----------
     data
-        ``emoji``.
+        ``emoji``, or the folder of an official download, see ``docs/clear_data.md``.
     protocol
         ``iid``, ``streaming`` or ``online``.
     recipe
         ``cpu`` (30 epochs) or ``paper`` (100 epochs).
+    official
+        Options of the official data: ``features``, ``size``, ``missing``; see `load_official`.
     """
-    if data != "emoji":
-        raise unknown("data of clear", data, ["emoji"], "onward list data")
     if protocol not in PROTOCOLS:
         raise unknown("protocol", protocol, PROTOCOLS, "onward list benchmarks")
     online = PROTOCOLS[protocol].batch is not None
     recipes = {"cpu": ONLINE, "paper": ONLINE} if online else {"cpu": CPU, "paper": PAPER}
     if recipe not in recipes:
         raise unknown("recipe", recipe, recipes, "onward list benchmarks")
+    if data != "emoji":
+        if os.sep not in data and not Path(data).is_dir():
+            raise unknown("data of clear", data, ["emoji", "<a folder>"], "onward list data")
+        folder = Path(data).expanduser()
+        return load_official(folder, PROTOCOLS[protocol], recipes, recipe, **official)
+    if official:
+        raise OnwardError(
+            f"expected no {', '.join(official)} for the emoji edition, whose features are computed "
+            "from its images; that is an option of the official data"
+        )
     facts = card()
     return Benchmark(
         name="clear",

@@ -7,13 +7,21 @@ import numpy as np
 from onward.checks.noise import dates
 from onward.checks.report import Skipped, expected
 from onward.checks.stream_subject import StreamSubject, sides, testing_rows, training_rows
-from onward.types import Folds, Stream
+from onward.types import Folds, Released, Undivided
 
 
 def periods_share_no_sample(subject: StreamSubject) -> str:
-    """No sample is in two periods, on both sides of a split, or twice on one side."""
+    """No sample is in two periods, on both sides of a split, or twice on one side.
+
+    Where all of a period is learned and only the future is tested, its two sides are the same
+    samples, and neither more nor fewer.
+    """
     owner: dict[int, str] = {}
-    for name, samples in sides(subject.stream):
+    parts = sides(subject.stream)
+    if isinstance(subject.split, Undivided):
+        _require_one_side(subject)
+        parts = parts[::2]
+    for name, samples in parts:
         for row in samples.rows.tolist():
             if row in owner:
                 raise expected(
@@ -25,6 +33,23 @@ def periods_share_no_sample(subject: StreamSubject) -> str:
     return f"{len(owner)} samples"
 
 
+def _require_one_side(subject: StreamSubject) -> None:
+    if subject.benchmark.protocol.tests != "future":
+        raise expected(
+            "a protocol without a split to test the future only",
+            f"{subject.benchmark.protocol.name}, which tests {subject.benchmark.protocol.tests}",
+            "What was learned would be tested: split the samples",
+        )
+    for period in subject.stream:
+        odd = np.setxor1d(period.train.rows, period.test.rows)
+        if len(odd) or len(period.train) != len(period.test):
+            raise expected(
+                f"the samples of period {period.index} both learned and, before, tested",
+                f"{len(period.train)} learned, {len(period.test)} tested, {len(odd)} on one side",
+                "Let train and test be all rows of the period",
+            )
+
+
 def every_sample_has_its_period(subject: StreamSubject) -> str:
     """Every labelled sample dated from the first period on is in a period or a static test.
 
@@ -32,16 +57,15 @@ def every_sample_has_its_period(subject: StreamSubject) -> str:
     over all folds, or with the groups that are trained on set aside.
     """
     table, streams = subject.stream.table, subject.streams
-    wanted = dates(table) >= np.datetime64(subject.stream[0].start)
+    # Not "from the start on": a sample without a date must have its period too.
+    wanted = ~(dates(table) < np.datetime64(subject.stream[0].start))
     if "label" in table.columns.column_names:
         wanted &= table.columns.column("label").is_valid().to_numpy()
     total = int(wanted.sum())
     for stream in streams:
         wanted[training_rows(stream)] = False
         wanted[testing_rows(stream)] = False
-    folds = not isinstance(subject.given, Stream) and isinstance(
-        subject.given.protocol.split, Folds
-    )
+    folds = isinstance(subject.split, Folds)
     if subject.stream.static and not folds and "group" in table.columns.column_names:
         for stream in streams:
             wanted &= ~np.isin(subject.groups, subject.groups[training_rows(stream)])
@@ -62,6 +86,16 @@ def groups_stay_on_one_side(subject: StreamSubject) -> str:
     both = np.intersect1d(
         groups[training_rows(subject.stream)], groups[testing_rows(subject.stream)]
     )
+    if isinstance(subject.split, Undivided):
+        # All of a period is on both sides: what counts is who comes back in a later one.
+        seen = [np.unique(groups[period.train.rows]) for period in subject.stream]
+        names, periods = np.unique(np.concatenate(seen), return_counts=True)
+        both = names[periods > 1]
+    if isinstance(subject.split, Released | Undivided):
+        raise Skipped(
+            f"the published protocol does not keep groups apart: {len(both)} of "
+            f"{len(np.unique(groups))} are learned and tested"
+        )
     if len(both):
         raise expected(
             "every group on one side of the split",

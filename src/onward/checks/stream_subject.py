@@ -8,7 +8,7 @@ import numpy as np
 from onward.checks.facts import Facts, noised_facts, period_facts
 from onward.checks.fresh import call_fresh
 from onward.checks.report import Skipped
-from onward.types import Array, Benchmark, Folds, Rows, Samples, Stream
+from onward.types import Array, Benchmark, Folds, Rows, Samples, Split, Stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +25,11 @@ class StreamSubject:
             raise Skipped("a stream was given without its benchmark")
         return self.given
 
+    @property
+    def split(self) -> Split | None:
+        """How the benchmark splits; None of a bare stream."""
+        return None if isinstance(self.given, Stream) else self.given.protocol.split
+
     @cached_property
     def stream(self) -> Stream:
         """The stream to look at."""
@@ -35,8 +40,7 @@ class StreamSubject:
         """The streams of enough seeds to see every sample held out, if there are folds."""
         if isinstance(self.given, Stream):
             return (self.stream,)
-        split = self.given.protocol.split
-        seeds = range(split.k) if isinstance(split, Folds) else range(3)
+        seeds = range(self.split.k) if isinstance(self.split, Folds) else range(3)
         return tuple(self.given.stream(seed) for seed in seeds)
 
     @cached_property

@@ -1,14 +1,16 @@
-"""Keep groups apart: no group is on both sides of a train/test split, in any period."""
+"""Keep samples apart: by groups, in all periods alike, or as a released benchmark does."""
 
 import hashlib
+import random
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.types import Array, Folds, Holdout
+from onward.errors import OnwardError
+from onward.types import Array, Folds, Holdout, Split
 
 
-def held_out(groups: Array, split: Holdout | Folds, seed: int) -> NDArray[np.bool_]:
+def held_out(groups: Array, split: Split, seed: int) -> NDArray[np.bool_]:
     """Say for each sample whether its group is held out for testing.
 
     A group's side depends on its name and the seed alone, so that it stays where it is when the
@@ -33,6 +35,11 @@ def held_out(groups: Array, split: Holdout | Folds, seed: int) -> NDArray[np.boo
     >>> bool(folds[0][0] == folds[0][2])
     True
     """
+    if not isinstance(split, Holdout | Folds):
+        raise OnwardError(
+            f"expected a split that deals groups (Holdout or Folds), found {split}; it is the "
+            "benchmark's own to cut"
+        )
     names, members = np.unique(groups.astype(str), return_inverse=True)
     deal = seed // split.k if isinstance(split, Folds) else seed
     place = np.array([_uniform(f"{deal}:{name}") for name in names])
@@ -41,6 +48,33 @@ def held_out(groups: Array, split: Holdout | Folds, seed: int) -> NDArray[np.boo
     else:
         chosen = place < split.share
     return np.asarray(chosen[members], np.bool_)
+
+
+def shuffled_out(samples: int, share: float, seed: int) -> NDArray[np.bool_]:
+    """Say which samples of a bucket CLEAR's released code holds out for testing.
+
+    It shuffles all samples, without regard to class or group, and tests the last ones. Every
+    bucket is shuffled from the same seed, so buckets of one size share one permutation.
+
+    Parameters
+    ----------
+    samples
+        The number of samples, in the order of the release's list.
+    share
+        The share to hold out, rounded down.
+    seed
+        The seed of Python's own generator, which the released code uses.
+
+    Examples
+    --------
+    >>> shuffled_out(5, 0.3, 0).tolist()
+    [False, False, False, True, False]
+    """
+    order = list(range(samples))
+    random.Random(seed).shuffle(order)
+    test = np.zeros(samples, np.bool_)
+    test[order[samples - int(share * samples) :]] = True
+    return test
 
 
 def _uniform(text: str) -> float:

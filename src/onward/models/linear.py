@@ -2,6 +2,8 @@
 
 import torch
 
+from onward.errors import OnwardError
+
 
 class LinearProbe:
     """Logits = W x + b.
@@ -21,6 +23,11 @@ class LinearProbe:
     MULTIPLE = 16
 
     def __init__(self, shape: tuple[int, ...], classes: int, generator: torch.Generator) -> None:
+        if len(shape) != 1:
+            raise OnwardError(
+                f"expected inputs with one axis, their features; found the shape {shape}. A linear "
+                "layer cannot read images: choose features"
+            )
         (self._width,) = shape
         self.classes = 0
         self.parameters = {"weight": torch.empty(0, self._width), "bias": torch.empty(0)}

@@ -8,9 +8,10 @@ import numpy as np
 from PIL import Image
 
 from onward.files import write_atomic
-from onward.types import Array, Benchmark, Stream
+from onward.types import Array, Benchmark, Samples, Stream
 
 _SHOWN = 24
+_SIDE = 64
 
 
 def write_stream_card(out: Path, benchmark: Benchmark, stream: Stream) -> Path:
@@ -30,8 +31,10 @@ def write_stream_card(out: Path, benchmark: Benchmark, stream: Stream) -> Path:
         return folder
     periods = []
     for period in stream:
-        rows = np.concatenate([period.train.rows, period.test.rows])
-        labels = np.concatenate([period.train.labels, period.test.labels])
+        both = Samples.join([period.train, period.test])
+        # Where only the future is tested, the samples of a period may be both.
+        rows, first = np.unique(both.rows, return_index=True)
+        labels = both.labels[first]
         counts = np.bincount(labels, minlength=len(period.classes))
         periods.append(
             {
@@ -44,13 +47,14 @@ def write_stream_card(out: Path, benchmark: Benchmark, stream: Stream) -> Path:
         )
         if "image" in benchmark.raw.wide:
             step = max(len(rows) // _SHOWN, 1)
-            shown = benchmark.raw.wide["image"][np.sort(rows)[::step][:_SHOWN]]
+            shown = benchmark.raw.wide["image"][rows[::step][:_SHOWN]]
             write_atomic(folder / f"{period.index:03d}.png", _strip(shown))
     card = {
         "title": benchmark.card.title,
         "summary": benchmark.card.summary,
         "licence": benchmark.card.licence,
         "citation": benchmark.card.citation,
+        "numbers": dict(benchmark.card.numbers),
         "data_digest": benchmark.raw.digest,
         "periods": periods,
     }
@@ -59,7 +63,9 @@ def write_stream_card(out: Path, benchmark: Benchmark, stream: Stream) -> Path:
 
 
 def _strip(images: Array) -> bytes:
-    """Lay images side by side in one picture."""
+    """Lay images side by side in one picture; of large ones, every few pixels are enough."""
+    thin = max(images.shape[1] // _SIDE, 1)
+    images = images[:, ::thin, ::thin]
     sink = io.BytesIO()
     Image.fromarray(np.concatenate(list(images), axis=1)).save(sink, "PNG", optimize=True)
     return sink.getvalue()
