@@ -79,7 +79,7 @@ class Balanced:
     def _turn(self, labels: Array) -> Array:
         """Return a random number for the class of each sample, the same whenever it is asked."""
         classes, which = np.unique(labels, return_inverse=True)
-        # The last number keeps this apart from the keys: a zero at the end of a seed does not count.
+        # Not [seed, label]: a zero at the end of a seed does not count, and gives the keys again.
         seeds = ([self._seed, int(label), 1] for label in classes)
         turns = [np.random.default_rng(seed).random() for seed in seeds]
         return np.array(turns)[which]

@@ -6,10 +6,13 @@ To add one, write its file and its line here.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from onward.methods.biased import BiasedReservoirFinetune
 from onward.methods.cumulative import Cumulative
 from onward.methods.er import ER
 from onward.methods.finetune import Finetune
+from onward.methods.gdumb import GDumb
 from onward.methods.nap import Nap
+from onward.methods.reservoir import ReservoirFinetune
 from onward.methods.scratch import Scratch
 from onward.train.method import GradientMethod
 
@@ -37,5 +40,8 @@ METHODS: Mapping[str, MethodCard] = {
         MethodCard("scratch", Scratch, "CLEAR"),
         MethodCard("cumulative", Cumulative, "CLEAR, TiC-CLIP (Cumulative-All)"),
         MethodCard("er", ER, "Rolnick et al. 2019"),
+        MethodCard("reservoir", ReservoirFinetune, "CLEAR"),
+        MethodCard("biased_reservoir", BiasedReservoirFinetune, "CLEAR"),
+        MethodCard("gdumb", GDumb, "Prabhu et al. 2020"),
     )
 }

@@ -12,10 +12,13 @@ METRICS = {
 """By name: how a metric is written, and which periods it averages."""
 
 METHODS = {
+    "biased_reservoir": "trains on a memory that prefers recent samples, from its last weights",
     "cumulative": "keeps every sample and trains on all of them, from its last weights",
     "er": "replays a memory of old samples beside the new ones",
     "finetune": "goes on from its last weights with the new samples only",
+    "gdumb": "starts anew with every period, from a class-balanced memory",
     "nap": "learns the first period and nothing after it",
+    "reservoir": "trains on a uniform memory of everything seen, from its last weights",
     "scratch": "starts anew with every period, from that period alone",
 }
 """By label: what a method of the catalogue does when a period arrives."""
