@@ -1,5 +1,8 @@
 """A linear probe with its gradient written out: no graph, two matrix products a step."""
 
+import copy
+from collections.abc import Mapping
+
 import torch
 
 
@@ -58,10 +61,25 @@ class LinearProbe:
 
     def backward(self, slope: torch.Tensor) -> None:
         """Set the gradient of the last `forward` on both parameters."""
-        padded = slope.new_zeros(len(slope), len(self.parameters["bias"]))
-        padded[:, : self.classes] = slope
+        padded = self._padded(slope)
         self.parameters["weight"].grad = padded.t() @ self._inputs
         self.parameters["bias"].grad = padded.sum(0)
+
+    def squared_gradient(self, slopes: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return the summed squares of each sample's gradient: slope² ᵀ input², one product."""
+        squares = self._padded(slopes) ** 2
+        return {"weight": squares.t() @ self._inputs**2, "bias": squares.sum(0)}
+
+    def frozen(self, parameters: Mapping[str, torch.Tensor], classes: int) -> "LinearProbe":
+        """Return a probe with other weights."""
+        other = copy.copy(self)
+        other.parameters, other.classes = dict(parameters), classes
+        return other
+
+    def _padded(self, slope: torch.Tensor) -> torch.Tensor:
+        padded = slope.new_zeros(len(slope), len(self.parameters["bias"]))
+        padded[:, : self.classes] = slope
+        return padded
 
     def _draw(self, first: int, generator: torch.Generator) -> None:
         bound = self._width**-0.5

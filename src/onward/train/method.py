@@ -28,11 +28,14 @@ class TrainingSet:
         How many samples make up an epoch; the rest are drawn from, `replay` for every batch.
     replay
         How many replayed samples each batch gets in addition.
+    forwards
+        How many models look at each sample: 2 where there is a teacher, whose work counts too.
     """
 
     view: View
     epoch: int
     replay: int = 0
+    forwards: int = 1
 
 
 @dataclass(frozen=True, eq=False)
