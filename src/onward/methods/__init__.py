@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from onward.methods.biased import BiasedReservoirFinetune
 from onward.methods.cumulative import Cumulative
 from onward.methods.er import ER
+from onward.methods.ewc import EWC
 from onward.methods.finetune import Finetune
 from onward.methods.gdumb import GDumb
 from onward.methods.nap import Nap
 from onward.methods.reservoir import ReservoirFinetune
 from onward.methods.scratch import Scratch
+from onward.methods.si import SI
 from onward.train.method import GradientMethod
 
 
@@ -43,5 +45,7 @@ METHODS: Mapping[str, MethodCard] = {
         MethodCard("reservoir", ReservoirFinetune, "CLEAR"),
         MethodCard("biased_reservoir", BiasedReservoirFinetune, "CLEAR"),
         MethodCard("gdumb", GDumb, "Prabhu et al. 2020"),
+        MethodCard("ewc", EWC, "Kirkpatrick et al. 2017, Schwarz et al. 2018"),
+        MethodCard("si", SI, "Zenke et al. 2017"),
     )
 }

@@ -15,11 +15,13 @@ METHODS = {
     "biased_reservoir": "trains on a memory that prefers recent samples, from its last weights",
     "cumulative": "keeps every sample and trains on all of them, from its last weights",
     "er": "replays a memory of old samples beside the new ones",
+    "ewc": "goes on with the new samples, held back where weights matter for old ones (Fisher)",
     "finetune": "goes on from its last weights with the new samples only",
     "gdumb": "starts anew with every period, from a class-balanced memory",
     "nap": "learns the first period and nothing after it",
     "reservoir": "trains on a uniform memory of everything seen, from its last weights",
     "scratch": "starts anew with every period, from that period alone",
+    "si": "goes on with the new samples, held back where weights did the work before",
 }
 """By label: what a method of the catalogue does when a period arrives."""
 
