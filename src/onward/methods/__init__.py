@@ -12,6 +12,7 @@ from onward.methods.er import ER
 from onward.methods.ewc import EWC
 from onward.methods.finetune import Finetune
 from onward.methods.gdumb import GDumb
+from onward.methods.lwf import LwF
 from onward.methods.nap import Nap
 from onward.methods.reservoir import ReservoirFinetune
 from onward.methods.scratch import Scratch
@@ -47,5 +48,6 @@ METHODS: Mapping[str, MethodCard] = {
         MethodCard("gdumb", GDumb, "Prabhu et al. 2020"),
         MethodCard("ewc", EWC, "Kirkpatrick et al. 2017, Schwarz et al. 2018"),
         MethodCard("si", SI, "Zenke et al. 2017"),
+        MethodCard("lwf", LwF, "Li and Hoiem 2016"),
     )
 }

@@ -18,6 +18,7 @@ METHODS = {
     "ewc": "goes on with the new samples, held back where weights matter for old ones (Fisher)",
     "finetune": "goes on from its last weights with the new samples only",
     "gdumb": "starts anew with every period, from a class-balanced memory",
+    "lwf": "goes on with the new samples, but stays close to what the last model says of them",
     "nap": "learns the first period and nothing after it",
     "reservoir": "trains on a uniform memory of everything seen, from its last weights",
     "scratch": "starts anew with every period, from that period alone",
