@@ -6,6 +6,7 @@ To add one, write its file and its line here.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from onward.methods.agem import AGEM
 from onward.methods.biased import BiasedReservoirFinetune
 from onward.methods.cumulative import Cumulative
 from onward.methods.er import ER
@@ -49,5 +50,6 @@ METHODS: Mapping[str, MethodCard] = {
         MethodCard("ewc", EWC, "Kirkpatrick et al. 2017, Schwarz et al. 2018"),
         MethodCard("si", SI, "Zenke et al. 2017"),
         MethodCard("lwf", LwF, "Li and Hoiem 2016"),
+        MethodCard("agem", AGEM, "Chaudhry et al. 2019"),
     )
 }

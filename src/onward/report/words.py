@@ -12,6 +12,7 @@ METRICS = {
 """By name: how a metric is written, and which periods it averages."""
 
 METHODS = {
+    "agem": "goes on with the new samples, but takes no step against its memory",
     "biased_reservoir": "trains on a memory that prefers recent samples, from its last weights",
     "cumulative": "keeps every sample and trains on all of them, from its last weights",
     "er": "replays a memory of old samples beside the new ones",
