@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from onward.methods.agem import AGEM
 from onward.methods.biased import BiasedReservoirFinetune
 from onward.methods.cumulative import Cumulative
+from onward.methods.cwr import CWRStar
 from onward.methods.er import ER
 from onward.methods.ewc import EWC
 from onward.methods.finetune import Finetune
@@ -51,5 +52,6 @@ METHODS: Mapping[str, MethodCard] = {
         MethodCard("si", SI, "Zenke et al. 2017"),
         MethodCard("lwf", LwF, "Li and Hoiem 2016"),
         MethodCard("agem", AGEM, "Chaudhry et al. 2019"),
+        MethodCard("cwr", CWRStar, "Lomonaco et al. 2020"),
     )
 }

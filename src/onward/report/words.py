@@ -15,6 +15,7 @@ METHODS = {
     "agem": "goes on with the new samples, but takes no step against its memory",
     "biased_reservoir": "trains on a memory that prefers recent samples, from its last weights",
     "cumulative": "keeps every sample and trains on all of them, from its last weights",
+    "cwr": "trains a temporary head and merges it into a lasting one, class by class",
     "er": "replays a memory of old samples beside the new ones",
     "ewc": "goes on with the new samples, held back where weights matter for old ones (Fisher)",
     "finetune": "goes on from its last weights with the new samples only",
