@@ -71,17 +71,18 @@ class CWRStar(GradientMethod):
 
     def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
         """Load the consolidated weights of the classes that are new in this window."""
-        self._kept = fitted(self._kept, model)
+        kept = fitted(self._kept, model)
         arrived = np.flatnonzero((self._current > 0) & (self._met == 0)).tolist()
         for name, parameter in model.parameters.items():
             if not self._met.any():
                 parameter.zero_()
-            parameter[arrived] = self._kept[name][arrived]
+            parameter[arrived] = kept[name][arrived]
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Merge the heads, and go on with the consolidated one."""
         if not self._every.due(len(new)):
             return
+        self._kept = fitted(self._kept, model)
         here = np.flatnonzero(self._current).tolist()
         weight = np.sqrt(self._past[here] / self._current[here])
         for name, parameter in model.parameters.items():
