@@ -35,6 +35,8 @@ def test_start_alpha_and_replacement_make_a_difference() -> None:
         last_outputs("biased_reservoir", alpha=0.5),
         last_outputs("biased_reservoir", alpha=0.5, start="random"),
         last_outputs("gdumb"),
+        last_outputs("cumulative"),
+        last_outputs("cumulative", start="random"),
     ]
     assert len({run.tobytes() for run in runs}) == len(runs)
 
