@@ -84,7 +84,12 @@ def test_no_method_sees_ahead_in_clear() -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_passes_on_clear(name: str, protocol: str) -> None:
-    assert check_method(name, onward.load("clear", protocol=protocol)).ok
+    benchmark = onward.load("clear", protocol=protocol)
+    if benchmark.protocol.batch is not None:
+        # Some methods train on all of their memory in every call: a smaller one is as awkward.
+        small = replace(benchmark.recipes["cpu"], memory=100)
+        benchmark = replace(benchmark, recipes={"cpu": small})
+    assert check_method(name, benchmark).ok
 
 
 def test_checks_load_no_learning_framework() -> None:
