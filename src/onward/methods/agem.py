@@ -57,7 +57,8 @@ class AGEM(GradientMethod):
         """Project the gradient if it points against that of the memory."""
         if step.new == len(step.targets):
             return
-        gradient = _gradients(step.model)
+        # Copies, for a model may write its next gradient over the last one.
+        gradient = {name: values.clone() for name, values in _gradients(step.model).items()}
         step.model.backward(self._part(step, slice(step.new, None)).slope)
         for name, projected in project(gradient, _gradients(step.model)).items():
             step.model.parameters[name].grad = projected
