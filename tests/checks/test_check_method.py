@@ -1,6 +1,8 @@
 """What the planted leaks do not show: messages, fallbacks, and parts of the loop's own side."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import leaky_learners
 import numpy as np
@@ -85,6 +87,20 @@ def test_a_live_view_is_noted() -> None:
     log.expect_dead()
     assert log.problems["views_die_with_their_call"]
     log.audit.close()
+
+
+@pytest.mark.parametrize(
+    "read", [lambda column: column[:], np.asarray, lambda column: column.mean(0)]
+)
+def test_whoever_reads_the_whole_column_is_noted(read: Callable[[Any], object]) -> None:
+    class Reader(Centroids):
+        def learn(self, view: View, budget: Budget) -> None:
+            super().learn(view, budget)
+            read(view._table.wide["input"])
+
+    only = ("reads_only_what_it_is_shown",)
+    report = check_method(Reader, only=only, raise_on_failure=False)
+    assert "read while learning period 0" in report.failed[0].detail
 
 
 def test_what_the_loop_writes_inside_a_call_is_not_the_learners(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from onward.types import Table
+from onward.types import Column, Rows
+
+_AT_ONCE = 4096
 
 
 def digest(*values: Any) -> str:
@@ -44,10 +46,9 @@ def digest_folder(folder: Path) -> str:
     return digest(contents)
 
 
-def digest_table(table: Table) -> str:
-    """Name a table's inputs and narrow columns."""
-    narrow = [column.to_pylist() for column in table.columns.columns]
-    return digest(table.wide["input"][np.arange(len(table))], repr(narrow))
+def digest_rows(column: Column, rows: Rows) -> str:
+    """Name these rows of a wide column, a few at a time: it may be larger than memory."""
+    return digest([digest(column[rows[i : i + _AT_ONCE]]) for i in range(0, len(rows), _AT_ONCE)])
 
 
 def _feed(state: Any, value: Any) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onward.checks.digests import digest
+from onward.checks.digests import digest, digest_rows
 from onward.checks.noise import with_noise
 from onward.types import Benchmark, Stream
 
@@ -18,7 +18,7 @@ def period_facts(stream: Stream) -> Facts:
             digest(period.train.rows, period.test.rows),
             digest(period.train.labels, period.test.labels),
             digest(period.classes),
-            digest(column[np.concatenate([period.train.rows, period.test.rows])]),
+            digest_rows(column, np.concatenate([period.train.rows, period.test.rows])),
         )
         for period in stream
     ]

@@ -28,7 +28,7 @@ def sees_only_the_past(subject: MethodSubject) -> str:
     for upto, found in enumerate(noised):
         difference = _difference(clean, found, upto, with_state=subject.saves_repeatably)
         if difference:
-            if subject.alone_in_a_fresh_process != clean.outputs:
+            if not subject.independent_of_the_process:
                 raise Skipped("another process gives another run, see fresh_processes_agree")
             raise expected(
                 f"the same up to period {upto} with noise after it",

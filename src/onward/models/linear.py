@@ -61,14 +61,16 @@ class LinearProbe:
 
     def backward(self, slope: torch.Tensor) -> None:
         """Set the gradient of the last `forward` on both parameters."""
-        padded = self._padded(slope)
-        self.parameters["weight"].grad = padded.t() @ self._inputs
-        self.parameters["bias"].grad = padded.sum(0)
+        weight, bias = (_gradient_of(p)[: self.classes] for p in self.parameters.values())
+        torch.mm(slope.t(), self._inputs, out=weight)
+        torch.sum(slope, 0, out=bias)
 
     def squared_gradient(self, slopes: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return the summed squares of each sample's gradient: slope² ᵀ input², one product."""
-        squares = self._padded(slopes) ** 2
-        return {"weight": squares.t() @ self._inputs**2, "bias": squares.sum(0)}
+        squares = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
+        squares["weight"][: self.classes] = (slopes**2).t() @ self._inputs**2
+        squares["bias"][: self.classes] = (slopes**2).sum(0)
+        return squares
 
     def frozen(self, parameters: Mapping[str, torch.Tensor], classes: int) -> "LinearProbe":
         """Return a probe with other weights."""
@@ -76,13 +78,15 @@ class LinearProbe:
         other.parameters, other.classes = dict(parameters), classes
         return other
 
-    def _padded(self, slope: torch.Tensor) -> torch.Tensor:
-        padded = slope.new_zeros(len(slope), len(self.parameters["bias"]))
-        padded[:, : self.classes] = slope
-        return padded
-
     def _draw(self, first: int, generator: torch.Generator) -> None:
         bound = self._width**-0.5
         for parameter in self.parameters.values():
             fresh = parameter[first : self.classes]
             fresh.copy_(torch.rand(fresh.shape, generator=generator) * 2 * bound - bound)
+
+
+def _gradient_of(parameter: torch.Tensor) -> torch.Tensor:
+    """Return where a parameter's gradient goes: one buffer for all steps."""
+    if parameter.grad is None:
+        parameter.grad = torch.zeros_like(parameter)
+    return parameter.grad

@@ -4,6 +4,7 @@ import os
 import platform
 import resource
 import time
+from functools import cache
 from importlib.metadata import version
 
 from onward.budget import Budget
@@ -39,6 +40,7 @@ class Meter:
         )
 
 
+@cache
 def environment() -> Environment:
     """Describe this machine and what is installed on it."""
     return Environment(

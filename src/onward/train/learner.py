@@ -121,7 +121,6 @@ class GradientLearner:
             velocity=self._velocity,
         )
         self._velocity = optimizer.velocity
-        labels = torch.from_numpy(view.labels)
         steps = Steps(training, recipe.batch_size, [self.setting.seed, self._calls])
         total = self._steps_affordable(model, steps, training, budget)
         buffer: Array | None = None
@@ -132,7 +131,7 @@ class GradientLearner:
             inputs = view.inputs(positions, out=buffer)
             buffer = inputs if buffer is None or len(inputs) > len(buffer) else buffer
             outputs = model.forward(torch.from_numpy(inputs))
-            targets = labels[torch.from_numpy(positions)]
+            targets = torch.from_numpy(view.labels[positions])
             new = int(np.count_nonzero(positions < training.epoch))
             batch = Step(model, torch.from_numpy(inputs), outputs, targets, new)
             model.backward(self.method.minimises(batch).slope)
