@@ -1,6 +1,9 @@
 """Memories: which old samples a method keeps, by row, with the label each had when it was kept."""
 
+from onward.memory.balanced import Balanced
+from onward.memory.biased import BiasedReservoir, dynamic
 from onward.memory.everything import Everything
+from onward.memory.memory import Memory
 from onward.memory.reservoir import Reservoir
 
-__all__ = ["Everything", "Reservoir"]
+__all__ = ["Balanced", "BiasedReservoir", "Everything", "Memory", "Reservoir", "dynamic"]

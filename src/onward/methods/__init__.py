@@ -6,11 +6,19 @@ To add one, write its file and its line here.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from onward.methods.agem import AGEM
+from onward.methods.biased import BiasedReservoirFinetune
 from onward.methods.cumulative import Cumulative
+from onward.methods.cwr import CWRStar
 from onward.methods.er import ER
+from onward.methods.ewc import EWC
 from onward.methods.finetune import Finetune
+from onward.methods.gdumb import GDumb
+from onward.methods.lwf import LwF
 from onward.methods.nap import Nap
+from onward.methods.reservoir import ReservoirFinetune
 from onward.methods.scratch import Scratch
+from onward.methods.si import SI
 from onward.train.method import GradientMethod
 
 
@@ -37,5 +45,13 @@ METHODS: Mapping[str, MethodCard] = {
         MethodCard("scratch", Scratch, "CLEAR"),
         MethodCard("cumulative", Cumulative, "CLEAR, TiC-CLIP (Cumulative-All)"),
         MethodCard("er", ER, "Rolnick et al. 2019"),
+        MethodCard("reservoir", ReservoirFinetune, "CLEAR"),
+        MethodCard("biased_reservoir", BiasedReservoirFinetune, "CLEAR"),
+        MethodCard("gdumb", GDumb, "Prabhu et al. 2020"),
+        MethodCard("ewc", EWC, "Kirkpatrick et al. 2017, Schwarz et al. 2018"),
+        MethodCard("si", SI, "Zenke et al. 2017"),
+        MethodCard("lwf", LwF, "Li and Hoiem 2016"),
+        MethodCard("agem", AGEM, "Chaudhry et al. 2019"),
+        MethodCard("cwr", CWRStar, "Lomonaco et al. 2020"),
     )
 }

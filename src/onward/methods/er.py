@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from onward.budget import Budget
 from onward.memory import Reservoir
+from onward.train.kept import Kept
 from onward.train.method import GradientMethod, TrainingSet
-from onward.types import View
+from onward.types import Setting, View
 
 if TYPE_CHECKING:
     from onward.models import Model
@@ -27,37 +28,26 @@ class ER(GradientMethod):
     """
 
     def __init__(self, *, memory: int | None = None) -> None:
-        self._capacity = memory
-        self._memory: Reservoir | None = None
+        self._memory = Kept(Reservoir, memory)
+
+    def begin(self, setting: Setting) -> None:
+        """Prepare the memory."""
+        super().begin(setting)
+        self._memory.begin(setting)
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each batch of them a batch of memory."""
-        if self._memory is None:
-            return TrainingSet(new, epoch=len(new))
-        both = new.also(self._memory.rows, self._memory.labels)
-        return TrainingSet(both, epoch=len(new), replay=self.setting.recipe.batch_size)
+        replay = self.setting.recipe.batch_size if len(self._memory) else 0
+        return TrainingSet(self._memory.beside(new), epoch=len(new), replay=replay)
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Let the new samples compete for a place in memory."""
-        memory = self._memory or self._reservoir(
-            self._capacity or self.setting.recipe.memory or len(new)
-        )
-        memory.admit(new.rows, new.labels)
-        budget.hold(memory.rows)
-        self._memory = memory
+        self._memory.admit(new, budget)
 
     def state(self) -> dict[str, Any]:
         """Return the memory."""
-        if self._memory is None:
-            return {}
-        return {"capacity": self._memory.capacity, "memory": self._memory.state()}
+        return self._memory.state()
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take the memory back."""
-        self._memory = None
-        if state:
-            self._memory = self._reservoir(state["capacity"])
-            self._memory.restore(state["memory"])
-
-    def _reservoir(self, capacity: int) -> Reservoir:
-        return Reservoir(capacity, seed=self.setting.seed)
+        self._memory.restore(state)

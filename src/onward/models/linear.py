@@ -1,5 +1,8 @@
 """A linear probe with its gradient written out: no graph, two matrix products a step."""
 
+import copy
+from collections.abc import Mapping
+
 import torch
 
 from onward.errors import OnwardError
@@ -68,6 +71,19 @@ class LinearProbe:
         weight, bias = (_gradient_of(p)[: self.classes] for p in self.parameters.values())
         torch.mm(slope.t(), self._inputs, out=weight)
         torch.sum(slope, 0, out=bias)
+
+    def squared_gradient(self, slopes: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return the summed squares of each sample's gradient: slope² ᵀ input², one product."""
+        squares = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
+        squares["weight"][: self.classes] = (slopes**2).t() @ self._inputs**2
+        squares["bias"][: self.classes] = (slopes**2).sum(0)
+        return squares
+
+    def frozen(self, parameters: Mapping[str, torch.Tensor], classes: int) -> "LinearProbe":
+        """Return a probe with other weights."""
+        other = copy.copy(self)
+        other.parameters, other.classes = dict(parameters), classes
+        return other
 
     def _draw(self, first: int, generator: torch.Generator) -> None:
         bound = self._width**-0.5

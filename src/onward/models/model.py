@@ -1,5 +1,6 @@
 """What the gradient learner needs of a model."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import torch
@@ -28,4 +29,16 @@ class Model(Protocol):
         """Return the outputs, and remember what `backward` needs."""
 
     def backward(self, slope: torch.Tensor) -> None:
-        """Turn the loss's slope at the last outputs into a gradient on every parameter."""
+        """Turn a slope at the last outputs into a gradient on every parameter.
+
+        It may be called more than once for the same outputs.
+        """
+
+    def squared_gradient(self, slopes: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return, summed over samples, the square of each sample's own gradient.
+
+        The slopes are those at the last outputs, one row per sample.
+        """
+
+    def frozen(self, parameters: Mapping[str, torch.Tensor], classes: int) -> "Model":
+        """Return a model of this kind with other weights, that only predicts: a teacher."""

@@ -12,11 +12,19 @@ METRICS = {
 """By name: how a metric is written, and which periods it averages."""
 
 METHODS = {
+    "agem": "goes on with the new samples, but takes no step against its memory",
+    "biased_reservoir": "trains on a memory that prefers recent samples, from its last weights",
     "cumulative": "keeps every sample and trains on all of them, from its last weights",
+    "cwr": "trains a temporary head and merges it into a lasting one, class by class",
     "er": "replays a memory of old samples beside the new ones",
+    "ewc": "goes on with the new samples, held back where weights matter for old ones (Fisher)",
     "finetune": "goes on from its last weights with the new samples only",
+    "gdumb": "starts anew with every period, from a class-balanced memory",
+    "lwf": "goes on with the new samples, but stays close to what the last model says of them",
     "nap": "learns the first period and nothing after it",
+    "reservoir": "trains on a uniform memory of everything seen, from its last weights",
     "scratch": "starts anew with every period, from that period alone",
+    "si": "goes on with the new samples, held back where weights did the work before",
 }
 """By label: what a method of the catalogue does when a period arrives."""
 

@@ -126,7 +126,8 @@ class GradientLearner:
         buffer: Array | None = None
         for step in range(self._steps_done or 0, total):
             positions = steps[step]
-            budget.spend(iterations=1, macs=model.macs * len(positions), batch_size=len(positions))
+            macs = model.macs * training.forwards * len(positions)
+            budget.spend(iterations=1, macs=macs, batch_size=len(positions))
             inputs = view.inputs(positions, out=buffer)
             buffer = inputs if buffer is None or len(inputs) > len(buffer) else buffer
             outputs = model.forward(torch.from_numpy(inputs))
@@ -144,12 +145,13 @@ class GradientLearner:
         self, model: Model, steps: "Steps", training: TrainingSet, budget: Budget
     ) -> int:
         """Return the recipe's number of steps, or what the budget of this call pays for."""
-        limits, batch = budget.limits, self._recipe.batch_size + training.replay
+        limits = budget.limits
+        looks = (self._recipe.batch_size + training.replay) * training.forwards
         return int(
             min(
                 min(self._recipe.epochs, limits.get("passes", np.inf)) * steps.per_epoch,
                 limits.get("iterations", np.inf),
-                limits.get("macs", np.inf) // (model.macs * batch),
+                limits.get("macs", np.inf) // (model.macs * looks),
             )
         )
 

@@ -1,15 +1,19 @@
 """The five questions that every gradient method answers."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from onward.budget import Budget
+from onward.errors import OnwardError
 from onward.types import Loss, Setting, View
 
 if TYPE_CHECKING:
     import torch
 
     from onward.models import Model
+
+Start = Literal["last", "random"]
+"""Which weights a method starts from, where that is its option."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +28,14 @@ class TrainingSet:
         How many samples make up an epoch; the rest are drawn from, `replay` for every batch.
     replay
         How many replayed samples each batch gets in addition.
+    forwards
+        How many models look at each sample: 2 where there is a teacher, whose work counts too.
     """
 
     view: View
     epoch: int
     replay: int = 0
+    forwards: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,3 +98,10 @@ class GradientMethod:
 
     def restore_inside(self, state: dict[str, Any]) -> None:
         """Take back what `state_inside` returned, once `trains_on` has been asked again."""
+
+
+def check_start(start: Start) -> Start:
+    """Return a method's option `start`, or say what it may be."""
+    if start not in ("last", "random"):
+        raise OnwardError(f"expected start 'last' or 'random', found {start!r}")
+    return start

@@ -1,0 +1,85 @@
+"""A class-balanced memory: every class seen so far has the same share."""
+
+from typing import Any
+
+import numpy as np
+
+from onward.errors import OnwardError
+from onward.types import Array, Rows
+
+
+class Balanced:
+    """Keeps `capacity` samples, as evenly over the classes as what was seen allows.
+
+    Where the memory overflows, the largest class loses a random sample. A class's share is a
+    uniform sample of all of that class that was seen, so a class that recurs is refreshed; GDumb's
+    own sampler turns samples of a full class away. Where the capacity does not divide evenly,
+    a random order of the classes, drawn from the seed, says which of them keep one more.
+
+    Parameters
+    ----------
+    capacity
+        How many samples it holds at most.
+    seed
+        Draws who stays.
+
+    References
+    ----------
+    Prabhu, Torr and Dokania, GDumb: A Simple Approach that Questions Our Progress in Continual
+    Learning, ECCV 2020.
+
+    Examples
+    --------
+    >>> memory = Balanced(4, seed=0)
+    >>> memory.admit(np.arange(10), np.zeros(10, int))
+    >>> memory.admit(np.arange(10, 12), np.ones(2, int))
+    >>> memory.labels.tolist()
+    [0, 0, 1, 1]
+    """
+
+    def __init__(self, capacity: int, seed: int = 0) -> None:
+        if capacity < 1:
+            raise OnwardError(f"a memory needs a capacity of at least 1, found {capacity}")
+        self.capacity = capacity
+        self.rows: Rows = np.empty(0, np.int64)
+        self.labels: Array = np.empty(0, np.int64)
+        self._keys = np.empty(0)
+        self._seed = seed
+        self._rng = np.random.default_rng(seed)
+
+    def admit(self, rows: Rows, labels: Array) -> None:
+        """Let these samples compete for a place, each with those of its class."""
+        # A sample draws one key when it arrives, and the largest keys of a class stay. Shares only
+        # ever shrink, so that is a uniform sample of the class.
+        keys = np.concatenate([self._keys, self._rng.random(len(rows))])
+        rows = np.concatenate([self.rows, rows])
+        labels = np.concatenate([self.labels, labels])
+        by_class = np.lexsort((-keys, labels))
+        grouped = labels[by_class]
+        rank = np.arange(len(grouped)) - np.searchsorted(grouped, grouped)
+        # Places go round the classes, one to each in turn, until none is left.
+        turns = np.lexsort((self._turn(grouped), rank))
+        stay = np.sort(by_class[turns[: self.capacity]])
+        self.rows, self.labels, self._keys = rows[stay], labels[stay], keys[stay]
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs to continue exactly here."""
+        return {
+            "rows": self.rows,
+            "labels": self.labels,
+            "keys": self._keys,
+            "generator": self._rng.bit_generator.state,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a saved state."""
+        self.rows, self.labels, self._keys = state["rows"], state["labels"], state["keys"]
+        self._rng.bit_generator.state = state["generator"]
+
+    def _turn(self, labels: Array) -> Array:
+        """Return a random number for the class of each sample, the same whenever it is asked."""
+        classes, which = np.unique(labels, return_inverse=True)
+        # Not [seed, label]: a zero at the end of a seed does not count, and gives the keys again.
+        seeds = ([self._seed, int(label), 1] for label in classes)
+        turns = [np.random.default_rng(seed).random() for seed in seeds]
+        return np.array(turns)[which]

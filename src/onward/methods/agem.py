@@ -1,0 +1,98 @@
+"""A-GEM: no step may make the memory worse."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from onward.budget import Budget
+from onward.errors import OnwardError
+from onward.memory import Reservoir
+from onward.train.kept import Kept
+from onward.train.method import GradientMethod, Step, TrainingSet
+from onward.types import Loss, Setting, View
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from onward.models import Model
+
+
+class AGEM(GradientMethod):
+    """Finetune, but take from each gradient what would raise the loss on a memory of old samples.
+
+    Parameters
+    ----------
+    memory
+        How many samples are kept, by reservoir; by default what the recipe says, or one bucket.
+    sample
+        On how many of them each reference gradient is computed; by default on all of them, as in
+        CLEAR, which makes a step several times as expensive.
+
+    References
+    ----------
+    Chaudhry, Ranzato, Rohrbach and Elhoseiny, Efficient Lifelong Learning with A-GEM, ICLR 2019.
+    """
+
+    def __init__(self, *, memory: int | None = None, sample: int | None = None) -> None:
+        if sample is not None and sample < 1:
+            raise OnwardError(f"expected a sample of at least 1 from memory, found {sample}")
+        self._memory = Kept(Reservoir, memory)
+        self._sample = sample
+
+    def begin(self, setting: Setting) -> None:
+        """Prepare the memory."""
+        super().begin(setting)
+        self._memory.begin(setting)
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose the new samples, and for each batch of them some of the memory as reference."""
+        kept = len(self._memory)
+        reference = kept if self._sample is None else min(self._sample, kept)
+        return TrainingSet(self._memory.beside(new), epoch=len(new), replay=reference)
+
+    def minimises(self, step: Step) -> Loss:
+        """Return the task loss of the new samples alone."""
+        return self._part(step, slice(0, step.new))
+
+    def gradient(self, step: Step) -> None:
+        """Project the gradient if it points against that of the memory."""
+        if step.new == len(step.targets):
+            return
+        # Copies, for a model may write its next gradient over the last one.
+        gradient = {name: values.clone() for name, values in _gradients(step.model).items()}
+        step.model.backward(self._part(step, slice(step.new, None)).slope)
+        for name, projected in project(gradient, _gradients(step.model)).items():
+            step.model.parameters[name].grad = projected
+
+    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+        """Let the new samples compete for a place in memory."""
+        self._memory.admit(new, budget)
+
+    def state(self) -> dict[str, Any]:
+        """Return the memory."""
+        return self._memory.state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take the memory back."""
+        self._memory.restore(state)
+
+    def _part(self, step: Step, which: slice) -> Loss:
+        """Return the loss of some samples of a batch, with no slope at the others."""
+        loss = self.setting.task.loss(step.outputs[which], step.targets[which])
+        slope = step.outputs.new_zeros(step.outputs.shape)
+        slope[which] = loss.slope
+        return Loss(slope, loss.value)
+
+
+def project(
+    gradient: "Mapping[str, Tensor]", reference: "Mapping[str, Tensor]"
+) -> "dict[str, Tensor]":
+    """Return g, or g − (g·r / r·r) r where g·r < 0; products run over all parameters together."""
+    dot = sum(float((gradient[name] * reference[name]).sum()) for name in gradient)
+    if dot >= 0:
+        return dict(gradient)
+    length = sum(float((values**2).sum()) for values in reference.values())
+    return {name: gradient[name] - dot / length * reference[name] for name in gradient}
+
+
+def _gradients(model: "Model") -> "dict[str, Tensor]":
+    return {name: p.grad for name, p in model.parameters.items() if p.grad is not None}

@@ -1,0 +1,97 @@
+"""Biased-reservoir finetuning: train on a memory that prefers recent samples."""
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from onward.budget import Budget
+from onward.errors import OnwardError
+from onward.memory import BiasedReservoir, dynamic
+from onward.memory.biased import Dynamic
+from onward.train.kept import Kept
+from onward.train.method import GradientMethod, Start, TrainingSet, check_start
+from onward.types import Setting, View
+
+if TYPE_CHECKING:
+    import torch
+
+    from onward.models import Model
+
+
+class BiasedReservoirFinetune(GradientMethod):
+    """Train on a memory that prefers recent samples, the new ones admitted first.
+
+    Parameters
+    ----------
+    alpha
+        How strongly: a number, 1 for not at all, or a text such as ``0.75*i/k``, with which a new
+        sample enters with probability 0.75 however many were seen. The default is that of the
+        paper's Table 1: all new samples enter, and where they are as many as the memory holds,
+        this is finetuning.
+    replacement
+        Which places are overwritten: ``random`` ones, or the ``tail`` as in the authors' code.
+    memory
+        How many samples are kept; by default what the recipe says, or one bucket.
+    start
+        Which weights to start from: the ``last`` (finetuning) or ``random`` ones (from scratch).
+
+    References
+    ----------
+    Lin et al., The CLEAR Benchmark, NeurIPS 2021 Datasets and Benchmarks, section 5; supplement,
+    section 4.
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float | str = "1.0*i/k",
+        replacement: Literal["random", "tail"] = "random",
+        memory: int | None = None,
+        start: Start = "last",
+    ) -> None:
+        make = partial(BiasedReservoir, alpha=parse_alpha(alpha), replacement=replacement)
+        make(1)  # what is wrong with the options is said now, and not when the first view comes
+        self._memory = Kept(make, memory)
+        self._start = check_start(start)
+
+    def begin(self, setting: Setting) -> None:
+        """Prepare the memory."""
+        super().begin(setting)
+        self._memory.begin(setting)
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose the memory, once the new samples have competed for a place in it."""
+        self._memory.admit(new, budget)
+        return TrainingSet(self._memory.alone(new), epoch=len(self._memory))
+
+    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
+        """Draw new weights if it starts from random ones."""
+        if self._start == "random":
+            model.reset(generator)
+
+    def state(self) -> dict[str, Any]:
+        """Return the memory."""
+        return self._memory.state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take the memory back."""
+        self._memory.restore(state)
+
+
+def parse_alpha(alpha: float | str) -> float | Dynamic:
+    """Read an alpha as the paper writes it.
+
+    Examples
+    --------
+    >>> parse_alpha(2), parse_alpha("0.75*i/k"), parse_alpha("i/k")
+    (2.0, Dynamic(c=0.75), Dynamic(c=1.0))
+    """
+    found = re.fullmatch(r"(?:(\d*\.?\d+)\*)?i/k", str(alpha).replace(" ", ""))
+    if found:
+        return dynamic(float(found[1] or 1))
+    try:
+        return float(alpha)
+    except ValueError as error:
+        raise OnwardError(
+            f"expected alpha as a number or as a text such as 0.5*i/k, found {alpha!r}"
+        ) from error

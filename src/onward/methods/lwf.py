@@ -1,0 +1,112 @@
+"""Learning without forgetting: the last model looks on, and is not to be contradicted much."""
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from onward.budget import Budget
+from onward.errors import OnwardError
+from onward.train.every import Every
+from onward.train.method import GradientMethod, Step, TrainingSet
+from onward.train.weights import copied, to_arrays, to_tensors
+from onward.types import Loss, Setting, View
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from onward.models import Model
+
+
+class LwF(GradientMethod):
+    """Finetune, and stay close to what the last model says about the new samples.
+
+    The loss gets alpha · distance(outputs / T, teacher's outputs / T), on the classes that the
+    teacher knows; the task kind says what the distance is.
+
+    Parameters
+    ----------
+    alpha
+        The weight of the distance. ``schedule`` is CLEAR's: 0 in the first period, 2/9 in the
+        second, and so on to 2 in the tenth. A learner does not know how many periods are to come,
+        so after ten it stays at 2.
+    temperature
+        T.
+    every
+        After how many samples the teacher is replaced, and alpha raised; by default after each
+        call, or, where the recipe has one, after as many as its memory.
+
+    References
+    ----------
+    Li and Hoiem, Learning without Forgetting, ECCV 2016. The schedule is that of CLEAR's code; its
+    supplement writes steps of 2/11.
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float | Literal["schedule"] = "schedule",
+        temperature: float = 1.0,
+        every: int | None = None,
+    ) -> None:
+        if isinstance(alpha, str) and alpha != "schedule":
+            raise OnwardError(f"expected alpha as a number or 'schedule', found {alpha!r}")
+        if temperature <= 0:
+            raise OnwardError(f"expected a temperature above 0, found {temperature}")
+        self._alpha = alpha
+        self._temperature = temperature
+        self._every = Every(every)
+        self._teachers = 0
+        self._weights: dict[str, Tensor] = {}
+        self._classes = 0
+        self._teacher: Model | None = None
+
+    def begin(self, setting: Setting) -> None:
+        """Learn when to replace the teacher."""
+        super().begin(setting)
+        self._every.begin(setting)
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose the new samples; once there is a teacher, each is looked at twice."""
+        return TrainingSet(new, epoch=len(new), forwards=2 if self._teachers else 1)
+
+    def minimises(self, step: Step) -> Loss:
+        """Return the task loss and the distance to the teacher, weighted."""
+        loss = super().minimises(step)
+        if not self._teachers:
+            return loss
+        if self._teacher is None:
+            self._teacher = step.model.frozen(self._weights, self._classes)
+        alpha, cool = self.alpha(), self._temperature
+        said = self._teacher.forward(step.inputs)
+        distance = self.setting.task.distance(step.outputs / cool, said / cool)
+        return Loss(
+            loss.slope + alpha / cool * distance.slope,
+            lambda: loss.value() + alpha * distance.value(),
+        )
+
+    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+        """Make the model as it is now the teacher."""
+        self._teacher = None
+        if self._every.due(len(new)):
+            self._weights, self._classes = copied(model), model.classes
+            self._teachers += 1
+
+    def alpha(self) -> float:
+        """Return the weight of the distance now."""
+        if isinstance(self._alpha, str):
+            return min(2.0, 2.0 * self._teachers / 9)
+        return self._alpha
+
+    def state(self) -> dict[str, Any]:
+        """Return the teacher."""
+        return {
+            "weights": to_arrays(self._weights),
+            "classes": self._classes,
+            "teachers": self._teachers,
+            "every": self._every.state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take the teacher back."""
+        self._weights = to_tensors(state["weights"])
+        self._classes, self._teachers = state["classes"], state["teachers"]
+        self._every.restore(state["every"])
+        self._teacher = None

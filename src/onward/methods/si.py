@@ -1,0 +1,116 @@
+"""Synaptic intelligence: weights that did the work are held back."""
+
+from typing import TYPE_CHECKING, Any
+
+from onward.budget import Budget
+from onward.train.anchor import Anchor
+from onward.train.every import Every
+from onward.train.method import GradientMethod, Step
+from onward.train.weights import copied, fitted, to_arrays, to_tensors
+from onward.types import Setting, View
+
+if TYPE_CHECKING:
+    import torch
+
+    from onward.models import Model
+
+
+class SI(GradientMethod):
+    """Finetune with a pull towards the last weights, stronger for those that lowered the loss.
+
+    The loss gets λ Σ Ω · (w − w*)². Each weight's work is the sum over steps of −g · Δw, with the
+    gradient g of the task loss alone; Ω grows by work / (total move² + epsilon) at each
+    consolidation. Work below zero counts as none, so that nothing is pushed away from its anchor.
+    Avalanche has λ/2, epsilon 1e-7, cuts Ω at 0.001, and puts the penalty into g.
+
+    Parameters
+    ----------
+    strength
+        λ.
+    epsilon
+        Keeps Ω finite for weights that came back to where they were. 0.001 as for permuted MNIST
+        in the paper.
+    every
+        After how many samples the anchor is set; by default after each call, or, where the recipe
+        has one, after as many as its memory.
+
+    References
+    ----------
+    Zenke, Poole and Ganguli, Continual Learning Through Synaptic Intelligence, ICML 2017. λ as in
+    CLEAR.
+    """
+
+    def __init__(
+        self, *, strength: float = 1e-4, epsilon: float = 1e-3, every: int | None = None
+    ) -> None:
+        self._epsilon = epsilon
+        self._anchor = Anchor(strength)
+        self._every = Every(every)
+        # By parameter: work done and way moved since the anchor was set; weights and gradients of
+        # the step under way.
+        self._work: dict[str, torch.Tensor] = {}
+        self._moved: dict[str, torch.Tensor] = {}
+        self._before: dict[str, torch.Tensor] = {}
+        self._slope: dict[str, torch.Tensor] = {}
+
+    def begin(self, setting: Setting) -> None:
+        """Learn when to set the anchor."""
+        super().begin(setting)
+        self._every.begin(setting)
+
+    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
+        """Start from the last weights, with room for what new ones will do."""
+        self._work, self._moved = fitted(self._work, model), fitted(self._moved, model)
+
+    def gradient(self, step: Step) -> None:
+        """Note where this step begins, and add the pull towards the anchor."""
+        self._account(step.model)
+        self._before = copied(step.model)
+        parameters = step.model.parameters.items()
+        self._slope = {name: p.grad.clone() for name, p in parameters if p.grad is not None}
+        self._anchor.pull(step.model)
+
+    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+        """Add up who did the work, and set the anchor here."""
+        self._account(model)
+        if self._every.due(len(new)):
+            importance = fitted(self._anchor.importance, model)
+            for name, work in self._work.items():
+                importance[name] += work.clamp(min=0) / (self._moved[name] ** 2 + self._epsilon)
+            self._anchor.move(model, importance)
+            self._work, self._moved = {}, {}
+
+    def state(self) -> dict[str, Any]:
+        """Return the anchor, and the work since it was set."""
+        return {
+            "anchor": self._anchor.state(),
+            "every": self._every.state(),
+            **self.state_inside(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take that back."""
+        self._anchor.restore(state["anchor"])
+        self._every.restore(state["every"])
+        self.restore_inside(state)
+
+    def state_inside(self) -> dict[str, Any]:
+        """Return the work so far, and where the last step began."""
+        parts = (self._work, self._moved, self._before, self._slope)
+        return dict(zip(_PARTS, map(to_arrays, parts), strict=True))
+
+    def restore_inside(self, state: dict[str, Any]) -> None:
+        """Take that back."""
+        parts = (to_tensors(state[name]) for name in _PARTS)
+        self._work, self._moved, self._before, self._slope = parts
+
+    def _account(self, model: "Model") -> None:
+        """Add the step that has just been made, if there was one."""
+        for name, slope in self._slope.items():
+            move = model.parameters[name] - self._before[name]
+            self._work[name] -= slope * move
+            self._moved[name] += move
+        self._before, self._slope = {}, {}
+
+
+_PARTS = ("work", "moved", "before", "slope")

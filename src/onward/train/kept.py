@@ -1,0 +1,66 @@
+"""The memory of a method: made when its size is known, held by the budget, saved."""
+
+from collections.abc import Callable
+from typing import Any
+
+from onward.budget import Budget
+from onward.memory import Memory
+from onward.types import Setting, View
+
+
+class Kept:
+    """A memory that is made with the first view, since "one bucket" is the size of that view.
+
+    Parameters
+    ----------
+    make
+        Called with a capacity and ``seed=``.
+    capacity
+        How many samples it keeps; by default what the recipe says, or else as many as the first
+        view has.
+    """
+
+    def __init__(self, make: Callable[..., Memory], capacity: int | None) -> None:
+        self._make = make
+        self._capacity = capacity
+        self._memory: Memory | None = None
+
+    def begin(self, setting: Setting) -> None:
+        """Take note of the recipe and the seed."""
+        self._setting = setting
+        if self._capacity is None:
+            self._capacity = setting.recipe.memory
+
+    def __len__(self) -> int:
+        return 0 if self._memory is None else len(self._memory.rows)
+
+    def admit(self, new: View, budget: Budget) -> None:
+        """Let the new samples compete for a place, and hold those that are kept."""
+        if self._memory is None:
+            self._memory = self._made(len(new) if self._capacity is None else self._capacity)
+        self._memory.admit(new.rows, new.labels)
+        budget.hold(self._memory.rows)
+
+    def alone(self, new: View) -> View:
+        """Return a view of the kept samples."""
+        return new if self._memory is None else new.of(self._memory.rows, self._memory.labels)
+
+    def beside(self, new: View) -> View:
+        """Return the new samples with the kept ones behind them."""
+        return new if self._memory is None else new.also(self._memory.rows, self._memory.labels)
+
+    def state(self) -> dict[str, Any]:
+        """Return the memory with its capacity."""
+        if self._memory is None:
+            return {}
+        return {"capacity": self._memory.capacity, "memory": self._memory.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take the memory back."""
+        self._memory = None
+        if state:
+            self._memory = self._made(state["capacity"])
+            self._memory.restore(state["memory"])
+
+    def _made(self, capacity: int) -> Memory:
+        return self._make(capacity, seed=self._setting.seed)

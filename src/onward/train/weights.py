@@ -1,0 +1,40 @@
+"""Weights by name, kept apart from the model that they came from."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from onward.types import Array
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from onward.models import Model
+
+    Weights = dict[str, Tensor]
+
+
+def copied(model: "Model") -> "Weights":
+    """Return copies of a model's weights."""
+    return {name: parameter.clone() for name, parameter in model.parameters.items()}
+
+
+def fitted(kept: "Mapping[str, Tensor]", model: "Model") -> "Weights":
+    """Return tensors of the model's shapes: what was kept, and zeros where it has grown since."""
+    grown = {}
+    for name, parameter in model.parameters.items():
+        grown[name] = parameter.new_zeros(parameter.shape)
+        if name in kept:
+            grown[name][: len(kept[name])] = kept[name]
+    return grown
+
+
+def to_arrays(kept: "Mapping[str, Tensor]") -> dict[str, Array]:
+    """Return copies as arrays, to be saved."""
+    return {name: tensor.numpy().copy() for name, tensor in kept.items()}
+
+
+def to_tensors(saved: Mapping[str, Array]) -> "Weights":
+    """Return copies as tensors of what `to_arrays` returned."""
+    import torch  # loaded when it is needed: the catalogue of methods needs none of it
+
+    return {name: torch.tensor(array) for name, array in saved.items()}

@@ -1,0 +1,124 @@
+"""EWC and SI: weights that are held back by how much they matter."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from last_outputs import last_outputs
+
+from onward.budget import Budget
+from onward.checks import tiny_benchmark
+from onward.methods.ewc import EWC
+from onward.methods.si import SI
+from onward.models.linear import LinearProbe
+from onward.tasks.one_label import OneLabel
+from onward.train.anchor import Anchor
+from onward.train.method import Step
+from onward.types import Array, Call, Setting, View
+
+
+def model(classes: int = 3, width: int = 8) -> LinearProbe:
+    return LinearProbe((width,), classes, torch.Generator().manual_seed(0))
+
+
+def fisher(batch_size: int) -> dict[str, Array]:
+    benchmark = tiny_benchmark()
+    recipe = replace(benchmark.recipes["cpu"], batch_size=batch_size)
+    stream, budget = benchmark.stream(0), Budget()
+    view = View(stream.table, stream[0].train, stream[0].classes, Call(budget))
+    budget.open(view.rows)
+    method = EWC()
+    method.begin(Setting(benchmark.task, recipe, 0))
+    with torch.no_grad():
+        method.trains_on(view, budget)
+        method.afterwards(model(), view, budget)
+    found: dict[str, Array] = method.state()["anchor"]["importance"]
+    return found
+
+
+def test_the_fisher_does_not_depend_on_the_batch_size() -> None:
+    one, some, all_at_once = fisher(1), fisher(16), fisher(256)
+    for name in ("weight", "bias"):
+        assert one[name].max() > 1e-3
+        np.testing.assert_allclose(one[name], some[name], rtol=1e-5, atol=1e-8)
+        np.testing.assert_allclose(one[name], all_at_once[name], rtol=1e-5, atol=1e-8)
+
+
+def test_squared_gradients_are_autograds_sample_by_sample() -> None:
+    probe, inputs, targets = model(), torch.randn(5, 8), torch.tensor([0, 1, 2, 1, 0])
+    slopes = OneLabel().loss(probe.forward(inputs), targets).slope * 5
+    found = probe.squared_gradient(slopes)
+    reference = torch.nn.Linear(8, 3)
+    reference.weight.data = probe.parameters["weight"][:3].clone()
+    reference.bias.data = probe.parameters["bias"][:3].clone()
+    expected = {"weight": torch.zeros(3, 8), "bias": torch.zeros(3)}
+    for sample, target in zip(inputs, targets, strict=True):
+        reference.zero_grad()
+        torch.nn.functional.cross_entropy(reference(sample), target).backward()
+        for name, parameter in reference.named_parameters():
+            assert parameter.grad is not None
+            expected[name] += parameter.grad**2
+    for name in expected:
+        torch.testing.assert_close(found[name][:3], expected[name])
+        assert not found[name][3:].any()
+
+
+def test_an_anchor_pulls_towards_itself_by_importance() -> None:
+    probe = model(classes=2, width=1)
+    anchor = Anchor(strength=0.5)
+    probe.parameters["weight"][:2] = torch.tensor([[1.0], [1.0]])
+    anchor.move(probe, {"weight": torch.tensor([[3.0], [0.0]])})
+    probe.parameters["weight"][:2] = torch.tensor([[3.0], [3.0]])
+    probe.forward(torch.zeros(1, 1))
+    probe.backward(torch.zeros(1, 2))
+    anchor.pull(probe)
+    gradient = probe.parameters["weight"].grad
+    assert gradient is not None
+    assert gradient[:2].tolist() == [[6.0], [0.0]]  # 2 · 0.5 · 3 · (3 − 1)
+
+
+def test_classes_that_come_later_are_free() -> None:
+    probe = model(classes=3)
+    anchor = Anchor(strength=1.0)
+    anchor.move(probe, {name: torch.ones_like(p) for name, p in probe.parameters.items()})
+    probe.grow(20, torch.Generator().manual_seed(1))
+    probe.forward(torch.zeros(1, 8))
+    probe.backward(torch.zeros(1, 20))
+    anchor.pull(probe)
+    for parameter in probe.parameters.values():
+        assert parameter.grad is not None
+        assert not parameter.grad[16:].any()
+
+
+def test_the_path_integral_by_hand() -> None:
+    """Two steps of one weight: from 1 by -0.5 at slope 2, then by +0.1 at slope -1."""
+    probe = model(classes=1, width=1)
+    weight = probe.parameters["weight"]
+    method = SI(epsilon=0.04)
+    method.begin(Setting(OneLabel(), tiny_benchmark().recipes["cpu"], 0))
+    method.starts_from(probe, torch.Generator())
+    nothing = torch.zeros(1, 1)
+    for slope, move in ((2.0, -0.5), (-1.0, 0.1)):
+        weight.grad = torch.zeros_like(weight)
+        weight.grad[0] = slope
+        method.gradient(Step(probe, nothing, nothing, nothing, 1))
+        weight[0] += move
+    method.afterwards(probe, range(1), Budget())  # type: ignore[arg-type]
+    # Work 2 · 0.5 + 1 · 0.1 = 1.1; moved -0.4 in all.
+    importance = method.state()["anchor"]["importance"]["weight"]
+    assert importance[0, 0] == pytest.approx(1.1 / (0.16 + 0.04))
+
+
+@pytest.mark.parametrize("protocol", ["iid", "online"])
+@pytest.mark.parametrize("method", ["ewc", "si"])
+def test_strength_holds_back(method: str, protocol: str) -> None:
+    def outputs(**options: Any) -> Array:
+        return last_outputs(method, protocol, **options)
+
+    plain = last_outputs("finetune", protocol)
+    np.testing.assert_array_equal(outputs(strength=0.0), plain)
+    assert not np.array_equal(outputs(), plain)
+    weak, strong = outputs(strength=0.01), outputs(strength=0.3)
+    assert np.abs(weak - plain).mean() < np.abs(strong - plain).mean()

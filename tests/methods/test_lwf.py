@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+import torch
+from last_outputs import last_outputs
+
+from onward.checks import tiny_benchmark
+from onward.errors import OnwardError
+from onward.methods.lwf import LwF
+from onward.models.linear import LinearProbe
+from onward.tasks.one_label import OneLabel
+from onward.train.method import Step
+from onward.types import Loss, Setting
+
+
+def taught(probe: LinearProbe, **options: float) -> LwF:
+    method = LwF(**options)  # type: ignore[arg-type]
+    method.begin(Setting(OneLabel(), tiny_benchmark().recipes["cpu"], 0))
+    method.afterwards(probe, range(1), None)  # type: ignore[arg-type]
+    return method
+
+
+def loss(method: LwF, probe: LinearProbe, inputs: torch.Tensor) -> Loss:
+    targets = torch.zeros(len(inputs), dtype=torch.int64)
+    return method.minimises(Step(probe, inputs, probe.forward(inputs), targets, len(inputs)))
+
+
+def test_the_teacher_stays_as_it_was_while_the_model_moves_and_grows() -> None:
+    probe = LinearProbe((4,), 3, torch.Generator().manual_seed(0))
+    method, inputs = taught(probe, alpha=1.0), torch.randn(5, 4)
+    before = {name: values.copy() for name, values in method.state()["weights"].items()}
+    said = probe.forward(inputs).clone()
+    probe.grow(20, torch.Generator().manual_seed(1))
+    probe.parameters["weight"] += 1.0
+    outputs = probe.forward(inputs)
+    task, targets = OneLabel(), torch.zeros(5, dtype=torch.int64)
+    expected = task.loss(outputs, targets).slope + task.distance(outputs, said).slope
+    torch.testing.assert_close(loss(method, probe, inputs).slope, expected)
+    for name, values in method.state()["weights"].items():
+        np.testing.assert_array_equal(values, before[name])
+
+
+@pytest.mark.parametrize("temperature", [1.0, 2.0])
+def test_the_slope_is_that_of_the_value(temperature: float) -> None:
+    probe = LinearProbe((4,), 3, torch.Generator().manual_seed(0))
+    method = taught(probe, alpha=0.7, temperature=temperature)
+    inputs, targets = torch.randn(5, 4), torch.zeros(5, dtype=torch.int64)
+    outputs = torch.randn(5, 3, requires_grad=True)
+    said = probe.forward(inputs)
+    soft = (said / temperature).softmax(1)
+    value = (
+        torch.nn.functional.cross_entropy(outputs, targets)
+        - 0.7 * (soft * (outputs / temperature).log_softmax(1)).sum(1).mean()
+    )
+    value.backward()
+    found = method.minimises(Step(probe, inputs, outputs.detach(), targets, 5))
+    assert found.value() == pytest.approx(value.item(), abs=1e-6)
+    torch.testing.assert_close(found.slope, outputs.grad)
+
+
+def test_the_schedule_is_ten_even_values_from_0_to_2() -> None:
+    probe, method = LinearProbe((4,), 3, torch.Generator()), LwF()
+    method.begin(Setting(OneLabel(), tiny_benchmark().recipes["cpu"], 0))
+    found = []
+    for _ in range(12):
+        found.append(method.alpha())
+        method.afterwards(probe, range(1), None)  # type: ignore[arg-type]
+    np.testing.assert_allclose(found, [*np.linspace(0, 2, 10), 2, 2])
+
+
+@pytest.mark.parametrize("protocol", ["iid", "online"])
+def test_alpha_makes_the_difference_to_finetuning(protocol: str) -> None:
+    plain = last_outputs("finetune", protocol)
+    np.testing.assert_array_equal(last_outputs("lwf", protocol, alpha=0.0), plain)
+    assert not np.array_equal(last_outputs("lwf", protocol), plain)
+
+
+def test_wrong_options_are_named() -> None:
+    with pytest.raises(OnwardError, match="a number or 'schedule', found 'rising'"):
+        LwF(alpha="rising")  # type: ignore[arg-type]
+    with pytest.raises(OnwardError, match="above 0, found 0"):
+        LwF(temperature=0)
