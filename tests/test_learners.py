@@ -118,6 +118,9 @@ def test_options_reach_the_method_and_wrong_ones_are_named(tmp_path: Path) -> No
     assert few.cost.stored_samples == 5
     with pytest.raises(OnwardError, match="It takes: memory"):
         onward.run(tiny_benchmark(), "er", options={"size": 5})
+    for wrong in (0, -5, 2.5, "abc"):
+        with pytest.raises(OnwardError, match="at least 1, found"):
+            onward.run(tiny_benchmark(), "er", options={"memory": wrong})
     with pytest.raises(OnwardError, match="made already"):
         onward.run(tiny_benchmark(), Majority(), options={"favourite": 1})
 
@@ -132,6 +135,15 @@ def test_a_budget_shortens_training_and_refuses_memory() -> None:
     assert 0 < record.cost.macs <= macs * 4
     with pytest.raises(OnwardError, match="stored_samples = 10"):
         onward.run(tiny_benchmark(), "cumulative", limits={"stored_samples": 10})
+    with pytest.raises(OnwardError, match="does not pay for a single step"):
+        onward.run(tiny_benchmark(), "finetune", limits={"macs": 1})
+    for wrong in (0, -3, float("inf"), float("nan")):
+        with pytest.raises(OnwardError, match="expected a positive number"):
+            onward.run(tiny_benchmark(), "finetune", limits={"iterations": wrong})
+    small = onward.run(tiny_benchmark(), "er", limits={"stored_samples": 7})
+    assert small.cost is not None
+    assert small.cost.stored_samples == 7
+    assert small.cost.parameters == (8 + 1) * 4
     with pytest.raises(OnwardError, match="parameters = 3"):
         onward.run(tiny_benchmark(), "finetune", limits={"parameters": 3})
 

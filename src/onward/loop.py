@@ -20,6 +20,7 @@ from onward.results.folder import RunFolder, open_folder
 from onward.results.record import RunRecord, load_record
 from onward.results.schema import Progress, RunSpec, Score
 from onward.results.stream_card import write_stream_card
+from onward.seeds import Draws, draws
 from onward.types import (
     Benchmark,
     Call,
@@ -107,6 +108,7 @@ def run(
     stream = benchmark.stream(seed)
     recipe = benchmark.recipes[benchmark.recipe]
     limits = {**benchmark.protocol.limits, **(limits or {})}
+    Budget(limits)  # refuses limits that make no sense, before anything is written
     spec = RunSpec(
         benchmark=benchmark.name,
         data=benchmark.data,
@@ -248,7 +250,7 @@ class _Loop:
         calls = -(-samples // most) if most else min(samples, 1)
         if calls:
             sizes = samples // calls + (np.arange(calls) < samples % calls)
-            np.random.default_rng([self.spec.seed, period.index]).shuffle(sizes)
+            draws(Draws.VIEW_SIZES, self.spec.seed, period.index).shuffle(sizes)
             ends = np.cumsum(sizes).tolist()
             yield from zip([0, *ends], ends, strict=False)
 

@@ -61,4 +61,9 @@ def test_the_reference_is_the_whole_memory_or_a_sample_of_it() -> None:
 
 
 def test_it_is_not_finetuning() -> None:
-    assert not np.array_equal(last_outputs("agem"), last_outputs("finetune"))
+    # It is where no gradient ever points against the memory's, as in some of these short runs.
+    seeds = range(5)
+    alike = [
+        np.array_equal(*(last_outputs(m, seed=s) for m in ("agem", "finetune"))) for s in seeds
+    ]
+    assert not all(alike)

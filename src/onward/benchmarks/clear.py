@@ -18,6 +18,7 @@ from onward.data.emoji_history import FOLDER, GROUPS, TWEMOJI, card, load_emoji,
 from onward.data.split import held_out
 from onward.errors import OnwardError, unknown
 from onward.protocols import PROTOCOLS
+from onward.seeds import Draws, draws
 from onward.tasks.one_label import OneLabel
 from onward.train.recipe import Recipe
 from onward.types import Array, Benchmark, Card, Period, Protocol, Samples, Stream, Table
@@ -116,7 +117,7 @@ def cut_emoji(table: Table, protocol: Protocol, seed: int) -> Stream:
     labels = _indices(table.values("label"))
     test = held_out(table.values("group"), protocol.split, seed)
     # All drawings of a snapshot have one date: their order inside it is the seed's.
-    order = np.random.default_rng(seed).permutation(len(table))
+    order = draws(Draws.ORDER, seed).permutation(len(table))
     days = table.values("time").astype("datetime64[D]")
     periods = []
     for index, number in enumerate(range(1, int(snapshot.max()) + 1)):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from onward.data.clear_folder import ClearFolder, read_clear
 from onward.data.split import shuffled_out
 from onward.errors import OnwardError
+from onward.seeds import Draws, draws
 from onward.tasks.one_label import OneLabel
 from onward.train.recipe import Recipe
 from onward.types import (
@@ -125,7 +126,7 @@ def cut_official(
     labels = np.array([index[name] for name in table.values("label")], np.int64)
     time = table.values("time")
     # In order of upload; what has one time, or none, is in the seed's order.
-    shuffled = np.random.default_rng(seed).permutation(len(table))
+    shuffled = draws(Draws.ORDER, seed).permutation(len(table))
     order = shuffled[np.argsort(time[shuffled], kind="stable")]
     test = held_out_rows(table, protocol.split, seed)
     numbers = np.unique(bucket).tolist()

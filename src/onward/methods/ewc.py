@@ -109,7 +109,7 @@ class EWC(GradientMethod):
     def _read(self, model: "Model", new: View, budget: Budget) -> None:
         import torch  # loaded when it is needed
 
-        size, labels = self.setting.recipe.batch_size, torch.from_numpy(new.labels)
+        size, labels = self.setting.recipe.batch_size, torch.tensor(new.labels)
         for start in range(0, len(new), size):
             batch = slice(start, start + size)
             inputs = torch.from_numpy(new.inputs(batch))

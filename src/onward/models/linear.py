@@ -41,6 +41,11 @@ class LinearProbe:
         """Multiply-accumulates of one forward pass of one sample."""
         return self._width * self.classes
 
+    @property
+    def size(self) -> int:
+        """The number of parameters, without the rows that only fill up a register."""
+        return (self._width + 1) * self.classes
+
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew."""
         self._draw(0, generator)

@@ -19,6 +19,10 @@ class Model(Protocol):
     def macs(self) -> int:
         """Multiply-accumulates of one forward pass of one sample."""
 
+    @property
+    def size(self) -> int:
+        """The number of parameters."""
+
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew."""
 

@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from onward.budget import Budget
+from onward.errors import OnwardError
 from onward.memory import Memory
 from onward.types import Setting, View
 
@@ -17,10 +20,14 @@ class Kept:
         Called with a capacity and ``seed=``.
     capacity
         How many samples it keeps; by default what the recipe says, or else as many as the first
-        view has.
+        view has, and never more than the budget allows.
     """
 
     def __init__(self, make: Callable[..., Memory], capacity: int | None) -> None:
+        if capacity is not None and (type(capacity) is not int or capacity < 1):
+            raise OnwardError(
+                f"expected a memory of a whole number of samples, at least 1, found {capacity!r}"
+            )
         self._make = make
         self._capacity = capacity
         self._memory: Memory | None = None
@@ -28,8 +35,6 @@ class Kept:
     def begin(self, setting: Setting) -> None:
         """Take note of the recipe and the seed."""
         self._setting = setting
-        if self._capacity is None:
-            self._capacity = setting.recipe.memory
 
     def __len__(self) -> int:
         return 0 if self._memory is None else len(self._memory.rows)
@@ -37,7 +42,10 @@ class Kept:
     def admit(self, new: View, budget: Budget) -> None:
         """Let the new samples compete for a place, and hold those that are kept."""
         if self._memory is None:
-            self._memory = self._made(len(new) if self._capacity is None else self._capacity)
+            usual = min(
+                self._setting.recipe.memory or len(new), budget.limits.get("stored_samples", np.inf)
+            )
+            self._memory = self._made(int(usual) if self._capacity is None else self._capacity)
         self._memory.admit(new.rows, new.labels)
         budget.hold(self._memory.rows)
 

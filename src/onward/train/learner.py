@@ -1,6 +1,7 @@
 """The gradient learner: any method of the five questions, trained under a budget, resumable."""
 
 import contextlib
+import copy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ import numpy as np
 import torch
 
 from onward.budget import Budget
-from onward.errors import OnwardError
+from onward.errors import BudgetSpentError, DamagedFolderError, OnwardError
 from onward.models import MODELS, Model
 from onward.results.state import load_state, save_state
+from onward.seeds import Draws, draws
 from onward.train.method import GradientMethod, Step, TrainingSet
 from onward.train.sgd import SGD
 from onward.types import Array, Rows, Setting, View
@@ -51,7 +53,8 @@ class GradientLearner:
         with _one_thread():
             resumed = self._steps_done is not None
             if not resumed:
-                self._method_before = self.method.state()
+                # A copy: the method may go on changing what it returned.
+                self._method_before = copy.deepcopy(self.method.state())
             training = self.method.trains_on(view, budget)
             model = self._model_for(training.view)
             if resumed:
@@ -92,14 +95,22 @@ class GradientLearner:
     def load(self, folder: Path) -> None:
         """Continue from what `save` wrote."""
         state = load_state(folder)
-        self._calls, self._steps_done = state["calls"], state["steps_done"]
-        self._shape = tuple(state["shape"])
-        self._model = MODELS[self._recipe.model](self._shape, state["classes"], self._generator())
-        for name, values in state["parameters"].items():
-            self._model.parameters[name].copy_(torch.from_numpy(values))
-        self._velocity = {name: torch.from_numpy(v) for name, v in state["velocity"].items()}
-        self.method.restore(state["method"])
-        self._method_before, self._method_inside = state["method"], state["method_inside"]
+        try:
+            self._calls, self._steps_done = state["calls"], state["steps_done"]
+            self._shape = tuple(state["shape"])
+            self._model = MODELS[self._recipe.model](
+                self._shape, state["classes"], self._generator()
+            )
+            for name, values in state["parameters"].items():
+                self._model.parameters[name].copy_(torch.from_numpy(values))
+            self._velocity = {name: torch.from_numpy(v) for name, v in state["velocity"].items()}
+            self.method.restore(state["method"])
+            self._method_before, self._method_inside = state["method"], state["method_inside"]
+        except KeyError as error:
+            raise DamagedFolderError(
+                f"expected {error} in the learner's state in {folder}, found none: another version "
+                "wrote it. Delete that checkpoint and run again, from the first period"
+            ) from error
 
     def _model_for(self, view: View) -> Model:
         classes = len(view.classes)
@@ -113,7 +124,7 @@ class GradientLearner:
         recipe, view = self._recipe, training.view
         if training.epoch == 0:
             return
-        budget.declare(parameters=sum(p.numel() for p in model.parameters.values()))
+        budget.declare(parameters=model.size)
         optimizer = SGD(
             model.parameters,
             momentum=recipe.momentum,
@@ -147,16 +158,22 @@ class GradientLearner:
         """Return the recipe's number of steps, or what the budget of this call pays for."""
         limits = budget.limits
         looks = (self._recipe.batch_size + training.replay) * training.forwards
-        return int(
+        steps_paid = int(
             min(
                 min(self._recipe.epochs, limits.get("passes", np.inf)) * steps.per_epoch,
                 limits.get("iterations", np.inf),
                 limits.get("macs", np.inf) // (model.macs * looks),
             )
         )
+        if steps_paid < 1:
+            raise BudgetSpentError(
+                f"the budget of one call of learn ({budget.limits}) does not pay for a single step "
+                f"({looks} samples looked at). Give the run a larger budget, or a smaller batch"
+            )
+        return steps_paid
 
     def _generator(self) -> torch.Generator:
-        seed = np.random.SeedSequence([self.setting.seed, self._calls]).generate_state(1)[0]
+        seed = draws(Draws.WEIGHTS, self.setting.seed, self._calls).integers(2**63)
         return torch.Generator().manual_seed(int(seed))
 
 
@@ -184,7 +201,7 @@ class Steps:
         return np.concatenate([chosen, again]) if len(again) else chosen
 
     def _shuffle(self, epoch: int) -> None:
-        rng = np.random.default_rng([*self._key, epoch])
+        rng = draws(Draws.BATCHES, *self._key, epoch)
         self._epoch = epoch
         self._order = rng.permutation(self._training.epoch)
         spare = np.arange(self._training.epoch, len(self._training.view))
