@@ -25,12 +25,11 @@ class OneLabel:
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
         """Return the mean cross-entropy; its slope is (softmax - one-hot) / n."""
-        chosen = targets.unsqueeze(1)
         slope = outputs.softmax(1)
-        slope.scatter_add_(1, chosen, slope.new_full((len(targets), 1), -1.0))
+        one_hot = outputs.new_zeros(outputs.shape[1], outputs.shape[1]).fill_diagonal_(1)
+        slope.sub_(one_hot.index_select(0, targets)).div_(len(targets))
         return Loss(
-            slope.div_(len(targets)),
-            lambda: -outputs.log_softmax(1).gather(1, chosen).mean().item(),
+            slope, lambda: -outputs.log_softmax(1).gather(1, targets.unsqueeze(1)).mean().item()
         )
 
     def distance(self, outputs: "Tensor", teacher: "Tensor") -> Loss:

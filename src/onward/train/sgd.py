@@ -43,7 +43,7 @@ class SGD:
             gradient, velocity = parameter.grad, self.velocity[name]
             if gradient is None:
                 continue
-            velocity.mul_(self._momentum).add_(gradient)
+            torch.add(gradient, velocity, alpha=self._momentum, out=velocity)
             if self._weight_decay:
                 velocity.add_(parameter, alpha=self._weight_decay)
             parameter.add_(velocity, alpha=-learning_rate)
