@@ -8,6 +8,7 @@ TensorDataset, nn.Linear, torch.optim.SGD), on the same arrays, one thread, inte
 
 import statistics
 import time
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from onward.train.learner import GradientLearner
 from onward.types import Call, Samples, Setting, Table, View
 
 SAMPLES, WIDTH, CLASSES, EPOCHS, ROUNDS = 3300, 2048, 11, 5, 9
-RECIPE = PAPER.__class__(**{**vars(PAPER), "epochs": EPOCHS})
+RECIPE = replace(PAPER, epochs=EPOCHS)
 
 
 def onward_epoch(features: np.ndarray, labels: np.ndarray) -> float:

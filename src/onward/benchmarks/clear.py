@@ -7,6 +7,7 @@ that are still to come (streaming protocol).
 """
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +34,8 @@ PAPER = Recipe(
     epochs=100,
     decay_after=0.6,
 )
-# The same with 30 epochs: under a second a run, and the order of the methods is the same.
-CPU = Recipe(
-    model="linear",
-    learning_rate=1.0,
-    momentum=0.9,
-    weight_decay=0.0,
-    batch_size=256,
-    epochs=30,
-    decay_after=0.6,
-)
+# The same with 30 epochs: about a second a run.
+CPU = replace(PAPER, epochs=30)
 # One pass, ten samples at a time: the learning rate cannot decay with an end that nobody knows.
 ONLINE = Recipe(
     model="linear",

@@ -2,23 +2,17 @@
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
-from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.memory import BiasedReservoir, dynamic
 from onward.memory.biased import Dynamic
 from onward.train.kept import Kept
-from onward.train.method import GradientMethod, Start, TrainingSet, check_start
-from onward.types import Setting, View
-
-if TYPE_CHECKING:
-    import torch
-
-    from onward.models import Model
+from onward.train.memory_only import MemoryOnly
+from onward.train.method import Start
 
 
-class BiasedReservoirFinetune(GradientMethod):
+class BiasedReservoirFinetune(MemoryOnly):
     """Train on a memory that prefers recent samples, the new ones admitted first.
 
     Parameters
@@ -51,31 +45,7 @@ class BiasedReservoirFinetune(GradientMethod):
     ) -> None:
         make = partial(BiasedReservoir, alpha=parse_alpha(alpha), replacement=replacement)
         make(1)  # what is wrong with the options is said now, and not when the first view comes
-        self._memory = Kept(make, memory)
-        self._start = check_start(start)
-
-    def begin(self, setting: Setting) -> None:
-        """Prepare the memory."""
-        super().begin(setting)
-        self._memory.begin(setting)
-
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
-        """Choose the memory, once the new samples have competed for a place in it."""
-        self._memory.admit(new, budget)
-        return TrainingSet(self._memory.alone(new), epoch=len(self._memory))
-
-    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
-        """Draw new weights if it starts from random ones."""
-        if self._start == "random":
-            model.reset(generator)
-
-    def state(self) -> dict[str, Any]:
-        """Return the memory."""
-        return self._memory.state()
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take the memory back."""
-        self._memory.restore(state)
+        super().__init__(Kept(make, memory), start)
 
 
 def parse_alpha(alpha: float | str) -> float | Dynamic:

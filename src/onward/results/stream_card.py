@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from onward.files import write_atomic
+from onward.files import storage, write_atomic
 from onward.types import Array, Benchmark, Samples, Stream
 
 _SHOWN = 24
@@ -48,7 +48,7 @@ def write_stream_card(out: Path, benchmark: Benchmark, stream: Stream) -> Path:
         if "image" in benchmark.raw.wide:
             step = max(len(rows) // _SHOWN, 1)
             shown = benchmark.raw.wide["image"][rows[::step][:_SHOWN]]
-            write_atomic(folder / f"{period.index:03d}.png", _strip(shown))
+            _write(folder / f"{period.index:03d}.png", _strip(shown))
     card = {
         "title": benchmark.card.title,
         "summary": benchmark.card.summary,
@@ -58,7 +58,7 @@ def write_stream_card(out: Path, benchmark: Benchmark, stream: Stream) -> Path:
         "data_digest": benchmark.raw.digest,
         "periods": periods,
     }
-    write_atomic(folder / "card.json", json.dumps(card, indent=1).encode())
+    _write(folder / "card.json", json.dumps(card, indent=1).encode())
     return folder
 
 
@@ -69,3 +69,8 @@ def _strip(images: Array) -> bytes:
     sink = io.BytesIO()
     Image.fromarray(np.concatenate(list(images), axis=1)).save(sink, "PNG", optimize=True)
     return sink.getvalue()
+
+
+def _write(path: Path, content: bytes) -> None:
+    with storage(path):
+        write_atomic(path, content)

@@ -1,0 +1,52 @@
+"""What methods share that train on their memory and on nothing else."""
+
+from typing import TYPE_CHECKING, Any
+
+from onward.budget import Budget
+from onward.train.kept import Kept
+from onward.train.method import GradientMethod, Start, TrainingSet, check_start
+from onward.types import Setting, View
+
+if TYPE_CHECKING:
+    import torch
+
+    from onward.models import Model
+
+
+class MemoryOnly(GradientMethod):
+    """Abstract: admit the new samples to memory first, then train on the memory.
+
+    Parameters
+    ----------
+    memory
+        Decides which samples stay.
+    start
+        Which weights to start from: the ``last`` or ``random`` ones.
+    """
+
+    def __init__(self, memory: Kept, start: Start) -> None:
+        self._memory = memory
+        self._start = check_start(start)
+
+    def begin(self, setting: Setting) -> None:
+        """Prepare the memory."""
+        super().begin(setting)
+        self._memory.begin(setting)
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose the memory, once the new samples have competed for a place in it."""
+        self._memory.admit(new, budget)
+        return TrainingSet(self._memory.alone(new), epoch=len(self._memory))
+
+    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
+        """Draw new weights if it starts from random ones."""
+        if self._start == "random":
+            model.reset(generator)
+
+    def state(self) -> dict[str, Any]:
+        """Return the memory."""
+        return self._memory.state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take the memory back."""
+        self._memory.restore(state)
