@@ -70,7 +70,7 @@ def test_with_a_checkpoint_at_every_step_a_kill_costs_one_step(tmp_path: Path) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("checkpoint_seconds", [0.0, 0.25])
+@pytest.mark.parametrize("checkpoint_seconds", [0.0, 0.03])
 def test_twenty_kills(tmp_path: Path, checkpoint_seconds: float) -> None:
     redone = _kill_and_resume(tmp_path, kills=20, checkpoint_seconds=checkpoint_seconds)
     assert len(redone) >= 15
