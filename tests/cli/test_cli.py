@@ -199,7 +199,13 @@ def test_a_budget_that_is_spent_ends_with_its_rule(onward: Terminal, tmp_path: P
 def test_ctrl_c_leaves_a_resumable_folder_and_says_how_to_go_on(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "onward", *RUN, "--method", "cumulative", "--recipe", "paper"]
     command += ["--out", str(tmp_path), "--checkpoint-seconds", "0.1"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    # A shell's background job ignores Ctrl-C and hands that down; a terminal's does not.
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     while not list(tmp_path.rglob("checkpoint/0*")):
         assert process.poll() is None
         time.sleep(0.05)
