@@ -32,7 +32,7 @@ PAPER = Recipe(
     weight_decay=0.0,
     batch_size=256,
     epochs=100,
-    decay_after=0.6,
+    decay_at=(0.6,),
 )
 # The same with 30 epochs: about a second a run.
 CPU = replace(PAPER, epochs=30)

@@ -34,7 +34,7 @@ OFFLINE = Recipe(
     weight_decay=0.0,
     batch_size=24,
     epochs=2,
-    decay_after=0.6,
+    decay_at=(0.6,),
 )
 ONLINE = Recipe(
     model="linear",
