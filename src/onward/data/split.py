@@ -40,14 +40,25 @@ def held_out(groups: Array, split: Split, seed: int) -> NDArray[np.bool_]:
             f"expected a split that deals groups (Holdout or Folds), found {split}; it is the "
             "benchmark's own to cut"
         )
-    names, members = np.unique(groups.astype(str), return_inverse=True)
     deal = seed // split.k if isinstance(split, Folds) else seed
-    place = np.array([_uniform(f"{deal}:{name}") for name in names])
+    place = uniform(groups, str(deal))
     if isinstance(split, Folds):
-        chosen = (place * split.k).astype(int) == seed % split.k
-    else:
-        chosen = place < split.share
-    return np.asarray(chosen[members], np.bool_)
+        return np.asarray((place * split.k).astype(int) == seed % split.k, np.bool_)
+    return np.asarray(place < split.share, np.bool_)
+
+
+def uniform(groups: Array, draw: str) -> NDArray[np.float64]:
+    """Return a number in [0, 1) for each sample's group that looks random and never changes.
+
+    Parameters
+    ----------
+    groups
+        One group name per sample.
+    draw
+        Names the draw: under another name each group has another number.
+    """
+    names, members = np.unique(groups.astype(str), return_inverse=True)
+    return np.array([_uniform(f"{draw}:{name}") for name in names])[members]
 
 
 def shuffled_out(samples: int, share: float, seed: int) -> NDArray[np.bool_]:
