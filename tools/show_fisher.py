@@ -10,6 +10,8 @@ import numpy as np
 import onward
 from onward.benchmarks import retrained
 from onward.methods.ewc import EWC
+from onward.models import Model
+from onward.types import Budget, View
 
 
 def fisher(batch_size: int) -> np.ndarray:
@@ -20,7 +22,8 @@ def fisher(batch_size: int) -> np.ndarray:
     class Watched(EWC):
         """EWC that shows what it measured."""
 
-        def afterwards(self, model, new, budget):  # type: ignore[no-untyped-def]
+        def afterwards(self, model: Model, new: View, budget: Budget) -> None:
+            """Measure, and write it down."""
             super().afterwards(model, new, budget)
             found.append(self._anchor.importance["weight"].numpy().copy())
 
