@@ -14,7 +14,7 @@ from onward.types import Rows
 
 # What Pillow raises for bytes that are no image, a file that ends too early, a broken header, or
 # a picture of absurd size.
-_UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,11 @@ class FolderImages:
             if self.noise is not None and self.noised is not None and self.noised[row] >= 0:
                 images[place] = self.noise[self.noised[row]]
             else:
-                images[place] = decode(self.root / self.paths[row], self.size)
+                images[place] = self._picture(row)
         return images
+
+    def _picture(self, row: int) -> NDArray[np.uint8]:
+        return decode(self.root / self.paths[row], self.size)
 
     def with_noise(self, rows: Rows, rng: np.random.Generator, images: int = 16) -> "FolderImages":
         """Return this column with random pixels in these rows."""
@@ -81,11 +84,16 @@ def decode(path: Path, size: int) -> NDArray[np.uint8]:
     try:
         with Image.open(path) as file:
             image = file.convert("RGB")
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise OnwardError(
             f"expected an image in {path}, found a file that cannot be decoded ({error}). Fetch "
             "it again from the download"
         ) from error
+    return centre(image, size)
+
+
+def centre(image: Image.Image, size: int) -> NDArray[np.uint8]:
+    """Resize the shorter edge to `size`, and cut the square in the centre out."""
     width, height = image.size
     short = min(width, height)
     if short != size:
