@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from onward.benchmarks import Source
 from onward.errors import BudgetSpentError, OnwardError
 from onward.results.check import check_folder
 from onward.results.read import find_folders
@@ -9,11 +10,7 @@ from onward.sweep import Job, sweep
 
 
 def _jobs(*methods: str, seeds: int = 2) -> list[Job]:
-    return [
-        Job("clear", "emoji", "streaming", "cpu", method, seed)
-        for method in methods
-        for seed in range(seeds)
-    ]
+    return [Job(Source("clear"), method, seed) for method in methods for seed in range(seeds)]
 
 
 def test_two_workers_give_what_one_gives(tmp_path: Path) -> None:
@@ -50,7 +47,7 @@ def test_a_worker_that_dies_is_told_and_the_others_are_kept(tmp_path: Path) -> N
 
 def test_a_refusal_in_a_worker_is_the_same_refusal_here(tmp_path: Path) -> None:
     jobs = [
-        Job("clear", "emoji", "iid", "cpu", "cumulative", seed, limits={"stored_samples": 10})
+        Job(Source("clear", protocol="iid"), "cumulative", seed, limits={"stored_samples": 10})
         for seed in range(2)
     ]
     with pytest.raises(BudgetSpentError, match="stored_samples = 10"):

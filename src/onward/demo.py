@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from onward.benchmarks import Source
 from onward.data.emoji_history import TWEMOJI, load_emoji
 from onward.report.contact_sheet import contact_sheet
 from onward.report.page import write_page
@@ -39,7 +40,7 @@ CONCEPTS = {
 def jobs() -> list[Job]:
     """Return the fifty runs of the demonstration."""
     return [
-        Job("clear", "emoji", protocol, "cpu", method, seed)
+        Job(Source("clear", protocol=protocol), method, seed)
         for seed in SEEDS
         for protocol in PROTOCOLS
         for method in METHODS

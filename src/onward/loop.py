@@ -113,6 +113,7 @@ def run(
         benchmark=benchmark.name,
         data=benchmark.data,
         data_digest=benchmark.raw.digest,
+        benchmark_options=dict(benchmark.options),
         task=benchmark.task.name,
         protocol=asdict(benchmark.protocol),
         recipe_name=benchmark.recipe,
@@ -226,7 +227,7 @@ class _Loop:
         spent: Mapping[str, float],
     ) -> None:
         shown, held_before = period.train[start:end], self.budget.held
-        self.budget.open(shown.rows, already_spent=spent)
+        self.budget.open(np.concatenate([shown.rows, period.unlabelled]), already_spent=spent)
 
         def checkpoint(learner: Learner) -> None:
             inside = Progress(period=period.index, learned=start, inside_call=True)
@@ -236,7 +237,8 @@ class _Loop:
         self.budget.checkpoint = checkpoint
         call = Call(self.budget)
         try:
-            self.learner.learn(View(self.stream.table, shown, classes, call), self.budget)
+            view = View(self.stream.table, shown, classes, call, period.unlabelled)
+            self.learner.learn(view, self.budget)
         finally:
             call.over = True
 
@@ -247,12 +249,17 @@ class _Loop:
         where a period ends.
         """
         samples, most = len(period.train), self.benchmark.protocol.batch
-        calls = -(-samples // most) if most else min(samples, 1)
-        if calls:
+        if not samples:
+            return
+        if most == "day":
+            days = self.stream.table.values("time")[period.train.rows].astype("datetime64[D]")
+            ends = [*(np.flatnonzero(days[1:] != days[:-1]) + 1).tolist(), samples]
+        else:
+            calls = -(-samples // most) if most else 1
             sizes = samples // calls + (np.arange(calls) < samples % calls)
             draws(Draws.VIEW_SIZES, self.spec.seed, period.index).shuffle(sizes)
             ends = np.cumsum(sizes).tolist()
-            yield from zip([0, *ends], ends, strict=False)
+        yield from zip([0, *ends], ends, strict=False)
 
     def _known(self, period: Period) -> Rows:
         """Return how many classes may be known after each number of training samples.

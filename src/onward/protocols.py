@@ -25,4 +25,12 @@ ONLINE = Protocol(
     limits={"passes": 1},
 )
 
-PROTOCOLS = {protocol.name: protocol for protocol in (IID, STREAMING, ONLINE)}
+SEMI_SUPERVISED = Protocol(
+    name="semi_supervised",
+    summary="as streaming, but only a quarter of the groups show their labels",
+    tests="future",
+    split=Folds(5),
+    labelled=0.25,
+)
+
+PROTOCOLS = {protocol.name: protocol for protocol in (IID, STREAMING, ONLINE, SEMI_SUPERVISED)}

@@ -12,6 +12,7 @@ class Draws(IntEnum):
     VIEW_SIZES = 2
     WEIGHTS = 3
     BATCHES = 4
+    CLASSES = 5
 
 
 def draws(use: Draws, *key: int) -> np.random.Generator:

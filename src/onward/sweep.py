@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import json
 import multiprocessing
 import os
 import queue
@@ -13,11 +14,11 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from onward.benchmarks import load
+from onward.benchmarks import Source, retrained
 from onward.errors import OnwardError
 from onward.loop import Event, Watch, run
 from onward.results.record import RunRecord, load_record
@@ -28,10 +29,7 @@ from onward.types import Benchmark
 class Job:
     """One run, in words that can be sent to another process."""
 
-    benchmark: str
-    data: str
-    protocol: str
-    recipe: str
+    source: Source
     method: str
     seed: int
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -57,7 +55,7 @@ def sweep(
         Called in this process with the events of all runs, without learners and outputs.
     """
     for job in jobs:
-        _benchmark(job.benchmark, job.data, job.protocol, job.recipe)
+        benchmark_of(job.source)
     if workers <= 1 or len(jobs) <= 1:
         return [_run(job, out, watch) for job in jobs]
     # Spawned, not forked: a forked child may inherit locks that another thread held.
@@ -93,14 +91,19 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def benchmark_of(source: Source) -> Benchmark:
+    """Load a benchmark once in this process, however many runs and recipes use it."""
+    return retrained(_loaded(json.dumps(asdict(replace(source, training={})))), source.training)
+
+
 @functools.cache
-def _benchmark(name: str, data: str, protocol: str, recipe: str) -> Benchmark:
-    return load(name, data=data, protocol=protocol, recipe=recipe)
+def _loaded(source: str) -> Benchmark:
+    return Source(**json.loads(source)).load()
 
 
 def _run(job: Job, out: Path, watch: Watch) -> RunRecord:
     return run(
-        _benchmark(job.benchmark, job.data, job.protocol, job.recipe),
+        benchmark_of(job.source),
         job.method,
         job.seed,
         out,

@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any, Literal, overload, runtime_checkable
 from typing import Protocol as Interface
 
+import numpy as np
+
 from onward.budget import Budget
+from onward.errors import OnwardError
 from onward.table import Array, Column, Rows, Samples, Table
 from onward.view import Call, View
 
@@ -53,7 +56,8 @@ class Period:
 
     ``train`` carries the labels that a learner is shown, ``test`` the labels that the judge
     knows. ``classes`` is the label space once this period has arrived: it may grow from period
-    to period, always at its end.
+    to period, always at its end. ``unlabelled`` samples come with the training samples and show
+    no label to anyone.
     """
 
     index: int
@@ -63,6 +67,7 @@ class Period:
     train: Samples
     test: Samples
     classes: tuple[str, ...]
+    unlabelled: Rows = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +142,11 @@ class Protocol:
         How training and test samples are kept apart.
     batch
         ``None`` reveals a period at a time. A number b is online: views of at most b samples, in
-        order of time, each once, with no word of where a period ends.
+        order of time, each once, with no word of where a period ends; ``day`` shows the samples
+        of one calendar day at a time.
+    labelled
+        The share of the training groups whose labels are shown. The samples of the others come
+        with each period as `Period.unlabelled`.
     limits
         The budget, by the names of `onward.budget.LIMITS`.
     """
@@ -146,8 +155,24 @@ class Protocol:
     summary: str
     tests: Literal["all", "future"]
     split: Split
-    batch: int | None = None
+    batch: int | Literal["day"] | None = None
+    labelled: float = 1.0
     limits: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.labelled <= 1:
+            raise OnwardError(
+                f"expected a labelled share above 0 and up to 1, found {self.labelled}"
+            )
+        if self.batch is not None and self.labelled < 1:
+            raise OnwardError(
+                "unlabelled samples come with a whole period; online there is no such moment. "
+                "Choose a protocol that reveals a period at a time"
+            )
+        if self.batch not in (None, "day") and not (isinstance(self.batch, int) and self.batch > 0):
+            raise OnwardError(
+                f"expected to be shown 'day' or 1 or more samples at a time, found {self.batch!r}"
+            )
 
     def tested(self, learned_upto: int, periods: int) -> range:
         """Return the periods to test once period `learned_upto` has been learned."""
@@ -263,6 +288,9 @@ class Benchmark:
         Training recipes by name; `recipe` is the one in use.
     files
         Where the data lies, so that checks can watch a learner that reads it behind our back.
+    options
+        What was asked that neither the data, the protocol nor the recipe tells; it is part of
+        what a run is.
     """
 
     name: str
@@ -276,6 +304,7 @@ class Benchmark:
     recipes: Mapping[str, Any]
     recipe: str
     files: tuple[Path, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def table(self) -> Table:

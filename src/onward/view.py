@@ -23,12 +23,18 @@ class View:
     """
 
     def __init__(
-        self, table: Table, samples: Samples, classes: tuple[str, ...], call: Call
+        self,
+        table: Table,
+        samples: Samples,
+        classes: tuple[str, ...],
+        call: Call,
+        unlabelled: Rows | None = None,
     ) -> None:
         self.classes = classes
         self._table = table
         self._samples = Samples(_read_only(samples.rows), _read_only(samples.labels))
         self._call = call
+        self._unlabelled = np.empty(0, np.int64) if unlabelled is None else unlabelled
 
     def __len__(self) -> int:
         return len(self._samples)
@@ -46,7 +52,20 @@ class View:
     @property
     def labels(self) -> Array:
         """The labels that may be seen now, as indices into `classes`. A test view has none."""
-        return self._for_learning("labels").labels
+        samples = self._for_learning("labels")
+        if len(samples.labels) != len(samples):
+            raise LookAheadError(
+                "these samples came without labels: use their inputs, or give them labels of your "
+                "own with view.of(rows, labels)"
+            )
+        return samples.labels
+
+    @property
+    def unlabelled(self) -> "View":
+        """The samples that came with these ones and show no label, where the protocol has any."""
+        self._for_learning("samples")
+        nothing = np.empty(0, np.int64)
+        return View(self._table, Samples(self._unlabelled, nothing), self.classes, self._call)
 
     def inputs(self, positions: Rows | slice = slice(None), *, out: Array | None = None) -> Array:
         """Return the inputs of the samples at these positions, by default of all.

@@ -69,7 +69,7 @@ def test_the_paper_recipe_is_the_papers() -> None:
     # CLEAR supplement, section 6: shallow models.
     assert (PAPER.learning_rate, PAPER.momentum, PAPER.weight_decay) == (1.0, 0.9, 0.0)
     assert (PAPER.batch_size, PAPER.epochs) == (256, 100)
-    assert (PAPER.decay_after * PAPER.epochs, PAPER.decay) == (60, 0.1)
+    assert [PAPER.rate(epoch, PAPER.epochs) for epoch in (0, 59, 60, 99)] == [1, 1, 0.1, 0.1]
     assert CPU.epochs == 30
 
 

@@ -48,8 +48,8 @@ def test_the_fisher_does_not_depend_on_the_batch_size() -> None:
 
 def test_squared_gradients_are_autograds_sample_by_sample() -> None:
     probe, inputs, targets = model(), torch.randn(5, 8), torch.tensor([0, 1, 2, 1, 0])
-    slopes = OneLabel().loss(probe.forward(inputs), targets).slope * 5
-    found = probe.squared_gradient(slopes)
+    slopes = OneLabel().loss(probe.predict(inputs), targets).slope * 5
+    found = probe.squared_gradient(inputs, slopes)
     reference = torch.nn.Linear(8, 3)
     reference.weight.data = probe.parameters["weight"][:3].clone()
     reference.bias.data = probe.parameters["bias"][:3].clone()

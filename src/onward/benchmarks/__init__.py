@@ -3,17 +3,28 @@
 To add one, write its file and its line here.
 """
 
+import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from onward.benchmarks import clear
-from onward.errors import unknown
+from onward.benchmarks import clear, yours
+from onward.benchmarks.variants import as_asked
+from onward.errors import OnwardError, unknown
 from onward.types import Benchmark
 
-BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {"clear": clear.load}
+BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {"clear": clear.load, "yours": yours.load}
 
 
-def load(name: str, data: str = "emoji", protocol: str = "streaming", **options: Any) -> Benchmark:
+def load(
+    name: str,
+    data: str = "emoji",
+    protocol: str = "streaming",
+    *,
+    grain: int | str | None = None,
+    new_classes: bool = False,
+    **options: Any,
+) -> Benchmark:
     """Load a benchmark.
 
     Parameters
@@ -24,6 +35,10 @@ def load(name: str, data: str = "emoji", protocol: str = "streaming", **options:
         Which data: ``emoji`` is embedded.
     protocol
         What is revealed and tested when, see ``onward list benchmarks``.
+    grain
+        Online only: how many samples are shown at a time, or ``day``.
+    new_classes
+        Whether classes arrive over time instead of all being there from the start.
     options
         Further options of the benchmark, such as ``recipe="paper"``.
 
@@ -33,7 +48,69 @@ def load(name: str, data: str = "emoji", protocol: str = "streaming", **options:
     >>> stream = benchmark.stream(seed=0)
     >>> len(stream), stream[0].name, stream[-1].name
     (7, '2017-05', '2025-09')
+    >>> growing = load("clear", data="emoji", new_classes=True).stream(seed=0)
+    >>> [len(period.classes) for period in growing]
+    [2, 3, 4, 6, 7, 8, 9]
     """
     if name not in BENCHMARKS:
         raise unknown("benchmark", name, BENCHMARKS, "onward list benchmarks")
-    return BENCHMARKS[name](data=data, protocol=protocol, **options)
+    known = inspect.signature(BENCHMARKS[name]).parameters
+    for option in options:
+        if option not in known:
+            raise unknown(f"option of {name}", option, known, "onward run --help")
+    found = BENCHMARKS[name](data=data, protocol=protocol, **options)
+    return as_asked(found, grain=grain, new_classes=new_classes)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A benchmark in words, which can be written down and sent to another process.
+
+    Parameters
+    ----------
+    benchmark
+        A name of the catalogue.
+    data
+        Which data.
+    protocol
+        What is revealed and tested when.
+    recipe
+        How it is trained.
+    options
+        Further options of `load`.
+    training
+        Numbers of the recipe that are to be others, such as ``{"learning_rate": 0.3}``.
+    """
+
+    benchmark: str
+    data: str = "emoji"
+    protocol: str = "streaming"
+    recipe: str = "cpu"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    def load(self) -> Benchmark:
+        """Load the benchmark."""
+        made = load(
+            self.benchmark,
+            data=self.data,
+            protocol=self.protocol,
+            recipe=self.recipe,
+            **self.options,
+        )
+        return retrained(made, self.training)
+
+
+def retrained(benchmark: Benchmark, training: Mapping[str, Any]) -> Benchmark:
+    """Return a benchmark whose recipe has some other numbers; the spec of a run shows them."""
+    if not training:
+        return benchmark
+    recipe = benchmark.recipes[benchmark.recipe]
+    for name in training:
+        if name not in vars(recipe):
+            raise unknown("number of the recipe", name, vars(recipe), "onward run --help")
+    try:
+        other = replace(recipe, **training)
+    except TypeError as error:
+        raise OnwardError(f"the recipe cannot be changed by {dict(training)}: {error}") from error
+    return replace(benchmark, recipes={**benchmark.recipes, benchmark.recipe: other})

@@ -32,7 +32,7 @@ PAPER = Recipe(
     weight_decay=0.0,
     batch_size=256,
     epochs=100,
-    decay_after=0.6,
+    decay_at=(0.6,),
 )
 # The same with 30 epochs: about a second a run.
 CPU = replace(PAPER, epochs=30)
@@ -48,7 +48,15 @@ ONLINE = Recipe(
 )
 
 
-def load(data: str, protocol: str, recipe: str = "cpu", **official: Any) -> Benchmark:
+def load(
+    data: str,
+    protocol: str,
+    recipe: str = "cpu",
+    *,
+    features: str | None = None,
+    size: int | None = None,
+    missing: str | None = None,
+) -> Benchmark:
     """Load CLEAR: its emoji edition, or its official data from a folder.
 
     Emoji: the 2016 snapshot is the unlabelled bucket; those from 2017 to 2025 are learned in
@@ -63,9 +71,11 @@ def load(data: str, protocol: str, recipe: str = "cpu", **official: Any) -> Benc
         ``iid``, ``streaming`` or ``online``.
     recipe
         ``cpu`` (30 epochs) or ``paper`` (100 epochs).
-    official
-        Options of the official data: ``features``, ``size``, ``missing``; see `load_official`.
+    features, size, missing
+        Options of the official data, see `load_official`.
     """
+    given = {"features": features, "size": size, "missing": missing}
+    official: dict[str, Any] = {name: v for name, v in given.items() if v is not None}
     if protocol not in PROTOCOLS:
         raise unknown("protocol", protocol, PROTOCOLS, "onward list benchmarks")
     online = PROTOCOLS[protocol].batch is not None

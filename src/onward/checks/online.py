@@ -22,8 +22,8 @@ def online_shows_each_sample_once(subject: MethodSubject) -> str:
     seen: a short last view, or a label space that grows at once, would tell.
     """
     protocol = subject.benchmark.protocol
-    batch = protocol.batch or _BATCH
-    online = replace(protocol, batch=batch, limits={**protocol.limits, "passes": 1})
+    batch = protocol.batch if isinstance(protocol.batch, int) else _BATCH
+    online = replace(protocol, batch=batch, labelled=1.0, limits={**protocol.limits, "passes": 1})
     watched = observe(replace(subject.benchmark, protocol=online), subject.chosen, subject.seed)
     if watched.error is not None:
         raise Skipped(f"it does not learn online: {watched.error}")

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from onward.benchmarks.variants import as_asked
 from onward.checks.digests import digest
 from onward.data.features import standardise
 from onward.data.split import held_out
@@ -34,7 +35,7 @@ OFFLINE = Recipe(
     weight_decay=0.0,
     batch_size=24,
     epochs=2,
-    decay_after=0.6,
+    decay_at=(0.6,),
 )
 ONLINE = Recipe(
     model="linear",
@@ -77,7 +78,7 @@ def tiny_benchmark(protocol: str = "iid", folder: Path | None = None) -> Benchma
         pq.write_table(raw.columns, folder / "samples.parquet")
         np.save(folder / "point.npy", raw.wide["point"][np.arange(len(raw))])
     recipe = ONLINE if PROTOCOLS[protocol].batch else OFFLINE
-    return Benchmark(
+    made = Benchmark(
         name="tiny",
         data="points",
         card=Card(
@@ -96,6 +97,7 @@ def tiny_benchmark(protocol: str = "iid", folder: Path | None = None) -> Benchma
         recipe="cpu",
         files=() if folder is None else (folder,),
     )
+    return as_asked(made)
 
 
 def prepare(table: Table) -> Table:

@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from onward.benchmarks import load
+from onward.benchmarks import Source
 from onward.checks import Report, check_method, check_stream
 from onward.cli.console import console
+from onward.cli.source import with_source
 from onward.results.check import check_folder
 from onward.results.read import find_folders
 
@@ -58,19 +59,17 @@ def method(
 
 
 @app.command()
+@with_source
 def stream(
-    benchmark: Annotated[str, typer.Argument(help="A benchmark: onward list benchmarks.")],
     *,
-    data: Annotated[str, typer.Option(help="Which data: onward list data.")] = "emoji",
-    protocol: Annotated[str, typer.Option(help="What is revealed and tested when.")] = "streaming",
+    source: Source,
     as_json: AsJson = False,
 ) -> None:
     """Check that a benchmark's stream is sound and is not prepared from the future.
 
     Exit code 0 if all is well, 2 otherwise.
     """
-    made = load(benchmark, data=data, protocol=protocol)
-    _print(check_stream(made, raise_on_failure=False), as_json=as_json)
+    _print(check_stream(source.load(), raise_on_failure=False), as_json=as_json)
 
 
 _STYLES = {"passed": "green", "failed": "bold red", "skipped": "yellow"}

@@ -6,30 +6,29 @@ from typing import Annotated
 
 import typer
 
-from onward.benchmarks import load
+from onward.benchmarks import Source
 from onward.budget import Budget
 from onward.cli.console import console
 from onward.cli.options import parse_budget, parse_pairs, parse_seeds
 from onward.cli.progress import live, resumable
+from onward.cli.source import with_source
 from onward.learners import choose
 from onward.loop import Event
 from onward.report.summary import summarise
 from onward.report.terminal import tables, to_json
-from onward.sweep import Job, cores, sweep
+from onward.sweep import Job, benchmark_of, cores, sweep
 
 
+@with_source
 def run(
-    benchmark: Annotated[str, typer.Argument(help="A benchmark: onward list benchmarks.")],
     *,
+    source: Source,
     method: Annotated[
         list[str],
         typer.Option(
             help="A method (onward list methods) or path/to/file.py:Name. May be repeated."
         ),
     ],
-    data: Annotated[str, typer.Option(help="Which data: onward list data.")] = "emoji",
-    protocol: Annotated[str, typer.Option(help="What is revealed and tested when.")] = "streaming",
-    recipe: Annotated[str, typer.Option(help="How it is trained.")] = "cpu",
     seeds: Annotated[str, typer.Option(help="Such as 0, 0-4 or 0,2,5-7.")] = "0",
     out: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
     jobs: Annotated[
@@ -53,17 +52,14 @@ def run(
     A run that is complete is not run again. After Ctrl-C or a kill, the same command goes on
     where it stopped.
     """
-    made = load(benchmark, data=data, protocol=protocol, recipe=recipe)
+    made = benchmark_of(source)
     options, limits = parse_pairs(option or [], "option"), parse_budget(budget or [])
     Budget(limits)
     for name in method:
         choose(name, options, made.task)
     wanted = [
         Job(
-            benchmark=benchmark,
-            data=data,
-            protocol=protocol,
-            recipe=recipe,
+            source=source,
             method=name,
             seed=seed,
             options=options,

@@ -59,7 +59,7 @@ def date_in_name(name: str) -> datetime | None:
         parts = [int(match[part] or 0) for part in ("year", "month", "day")]
         clock = [int(match[part] or 0) for part in ("hour", "minute", "second")]
         try:
-            return datetime(*parts, *clock)  # type: ignore[misc, arg-type]
+            return datetime(*parts, *clock)  # type: ignore[arg-type]
         except ValueError:
             continue
     return None

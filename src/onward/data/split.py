@@ -4,9 +4,10 @@ import hashlib
 import random
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from onward.data.hashing import Hashes, mix_in
+from onward.data.hashing import hash_texts, mix_in
 from onward.errors import OnwardError
 from onward.types import Array, Folds, Holdout, Split
 
@@ -20,7 +21,7 @@ def held_out(groups: Array, split: Split, seed: int) -> NDArray[np.bool_]:
     Parameters
     ----------
     groups
-        One group name per sample.
+        One group name per sample, or its hash, see `uniform`.
     split
         A share to hold out, or folds. Seeds 0 to k - 1 hold out each of k folds once; the next k
         seeds deal the groups anew.
@@ -36,51 +37,35 @@ def held_out(groups: Array, split: Split, seed: int) -> NDArray[np.bool_]:
     >>> bool(folds[0][0] == folds[0][2])
     True
     """
-    names, members = np.unique(groups.astype(str), return_inverse=True)
-    deal = _deal(split, seed)
-    place = np.array([_uniform(f"{deal}:{name}") for name in names])
-    return _chosen(place, split, seed)[members]
+    if not isinstance(split, Holdout | Folds):
+        raise OnwardError(
+            f"expected a split that deals groups (Holdout or Folds), found {split}; it is the "
+            "benchmark's own to cut"
+        )
+    deal = seed // split.k if isinstance(split, Folds) else seed
+    place = uniform(groups, str(deal))
+    if isinstance(split, Folds):
+        return np.asarray((place * split.k).astype(int) == seed % split.k, np.bool_)
+    return np.asarray(place < split.share, np.bool_)
 
 
-def hashed_out(groups: Hashes, split: Split, seed: int) -> NDArray[np.bool_]:
-    """Say the same of groups that are given by their hashes: millions of them in a moment.
+def uniform(groups: Array, draw: str) -> NDArray[np.float64]:
+    """Return a number in [0, 1) for each sample's group that looks random and never changes.
 
     Parameters
     ----------
     groups
-        One hash per sample, such as `onward.data.hashing.hash_texts` gives.
-    split
-        As for `held_out`.
-    seed
-        The run's seed.
-
-    Examples
-    --------
-    >>> groups = np.array([7, 8, 7], np.uint64)
-    >>> folds = [hashed_out(groups, Folds(2), seed) for seed in (0, 1)]
-    >>> bool(np.all(folds[0] ^ folds[1])) and bool(folds[0][0] == folds[0][2])
-    True
+        One group name per sample, or its hash as an unsigned 64-bit number: of those, millions
+        take a moment.
+    draw
+        Names the draw: under another name each group has another number.
     """
-    deal = np.full(len(groups), _deal(split, seed), np.uint64)
-    # 53 bits are what a float holds exactly.
-    place = (mix_in(deal, groups) >> np.uint64(11)).astype(np.float64) / 2**53
-    return _chosen(place, split, seed)
-
-
-def _deal(split: Split, seed: int) -> int:
-    """Return which time the groups are dealt: folds keep one deal for k seeds."""
-    if isinstance(split, Holdout | Folds):
-        return seed // split.k if isinstance(split, Folds) else seed
-    raise OnwardError(
-        f"expected a split that deals groups (Holdout or Folds), found {split}; it is the "
-        "benchmark's own to cut"
-    )
-
-
-def _chosen(place: NDArray[np.float64], split: Split, seed: int) -> NDArray[np.bool_]:
-    if isinstance(split, Folds):
-        return np.asarray((place * split.k).astype(int) == seed % split.k, np.bool_)
-    return np.asarray(place < (split.share if isinstance(split, Holdout) else 0), np.bool_)
+    if groups.dtype == np.uint64:
+        salt = np.repeat(hash_texts(pa.array([draw])), len(groups))
+        # 53 bits are what a float holds exactly.
+        return (mix_in(salt, groups) >> np.uint64(11)).astype(np.float64) / 2**53
+    names, members = np.unique(groups.astype(str), return_inverse=True)
+    return np.array([_uniform(f"{draw}:{name}") for name in names])[members]
 
 
 def shuffled_out(samples: int, share: float, seed: int) -> NDArray[np.bool_]:

@@ -47,7 +47,8 @@ def bag_of_words(columns: Mapping[str, pa.ChunkedArray], width: int) -> NDArray[
             counts = np.bincount(owners * width + place, sign, part.size)
             part += counts.reshape(part.shape).astype(np.float32)
     lengths = np.sqrt((bag**2).sum(1, keepdims=True))
-    return np.divide(bag, lengths, out=bag, where=lengths > 0)
+    np.divide(bag, lengths, out=bag, where=lengths > 0)
+    return bag
 
 
 def _words(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int64]]:

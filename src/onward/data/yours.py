@@ -96,7 +96,7 @@ def read_yours(
     file = read_file(path, columns.as_texts)
     columns, rows = resolve(file, columns, path), file.rows
     kinds = kinds_of(file, columns)
-    times = read_times(rows.column(columns.time), str(columns.time), day_first)
+    times = read_times(rows.column(columns.time), str(columns.time), day_first=day_first)
     labels = read_labels(rows.column(columns.label), str(columns.label))
     groups, ids = texts(rows, columns.group), texts(rows, columns.id)
     wide = feature_arrays(rows, kinds, times.values, text_width)

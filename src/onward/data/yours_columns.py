@@ -1,7 +1,7 @@
 """Which column of a table of yours is what."""
 
 import difflib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -42,7 +42,7 @@ def resolve(file: FileTable, columns: Columns, path: Path) -> Columns:
     if file.photos:
         default = Columns(time="time", label="label", image="path", id="path")
         given = {name: value for name, value in vars(columns).items() if value}
-        columns = replace(default, **given)
+        columns = Columns(**{**vars(default), **given})
     for role in ("time", "label"):
         if getattr(columns, role) is None:
             if role not in there:
@@ -51,7 +51,8 @@ def resolve(file: FileTable, columns: Columns, path: Path) -> Columns:
                     f"has none named {role!r}. Say {role}_column=… (--{role}-column) with one of: "
                     f"{_listed(there)}"
                 )
-            columns = replace(columns, **{role: role})
+            given = {**vars(columns), role: role}
+            columns = Columns(**given)
     for role, name in vars(columns).items():
         for one in (name,) if role != "features" else name:
             if one is not None and one not in there:

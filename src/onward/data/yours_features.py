@@ -6,8 +6,9 @@ where. Truth values are 0 and 1. A date becomes the days from it to the sample's
 the date itself would only tell the period. Words are hashed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
 import pyarrow as pa
@@ -80,7 +81,7 @@ def feature_arrays(rows: pa.Table, kinds: Kinds, times: Times, text_width: int) 
     return found
 
 
-def prepare(table: Table, *, reference: NDArray[np.datetime64], raw_images: bool) -> Table:
+def prepare(table: Table, *, reference: date, raw_images: bool) -> Table:
     """Give samples their input. What is fitted is fitted on the samples before `reference`.
 
     Parameters
@@ -94,7 +95,7 @@ def prepare(table: Table, *, reference: NDArray[np.datetime64], raw_images: bool
     """
     if raw_images:
         return table.with_input(table.wide[IMAGE])
-    first = table.values("time") < reference
+    first = table.values("time") < np.datetime64(reference)
     blocks: list[Array] = []
     image = table.wide.get(IMAGE)
     if isinstance(image, YourImages):
@@ -211,7 +212,7 @@ def named_features(rows: pa.Table, names: Sequence[str]) -> Kinds:
     return Kinds(of(NUMBERS, "date"), of(EMBEDDING), of(WORDS))
 
 
-def default_features(rows: pa.Table, taken: Mapping[str, object]) -> Kinds:
+def default_features(rows: pa.Table, taken: Collection[str]) -> Kinds:
     """Return all columns of numbers and embeddings that serve nothing else; else all texts."""
     free = [name for name in rows.column_names if name not in taken]
     numeric = [name for name in free if kind_of(rows.column(name)) in (NUMBERS, EMBEDDING)]
@@ -219,6 +220,6 @@ def default_features(rows: pa.Table, taken: Mapping[str, object]) -> Kinds:
     if not chosen:
         raise OnwardError(
             f"expected columns of numbers or texts to learn from, found none beside "
-            f"{', '.join(sorted(map(str, taken)))}. Add features, or name an image_column"
+            f"{', '.join(sorted(taken))}. Add features, or name an image_column"
         )
     return named_features(rows, chosen)

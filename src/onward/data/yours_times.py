@@ -66,7 +66,7 @@ class TimeColumn:
     zone: str
 
 
-def read_times(column: pa.ChunkedArray, name: str, day_first: bool | None = None) -> TimeColumn:
+def read_times(column: pa.ChunkedArray, name: str, *, day_first: bool | None = None) -> TimeColumn:
     """Read a column of times.
 
     Parameters
@@ -94,9 +94,9 @@ def read_times(column: pa.ChunkedArray, name: str, day_first: bool | None = None
         zone = f"{kind.tz}, turned into UTC" if zoned else "no zone, taken as UTC"
         return TimeColumn(plain, {word: known}, zone)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return _read_texts(_plain_numbers(column), name, day_first)
+        return _read_texts(_plain_numbers(column), name, day_first=day_first)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
-        return _read_texts(column.cast(pa.string()), name, day_first)
+        return _read_texts(column.cast(pa.string()), name, day_first=day_first)
     raise OnwardError(
         f"expected times in column {name!r} (dates, timestamps, numbers or texts), found values "
         f"of type {kind}. Name another one with time_column"
@@ -113,7 +113,7 @@ def _plain_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.string())
 
 
-def _read_texts(column: pa.ChunkedArray, name: str, day_first: bool | None) -> TimeColumn:
+def _read_texts(column: pa.ChunkedArray, name: str, *, day_first: bool | None) -> TimeColumn:
     encoded = pc.utf8_trim_whitespace(column).dictionary_encode().combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
@@ -135,7 +135,7 @@ def _read_texts(column: pa.ChunkedArray, name: str, day_first: bool | None) -> T
             found, with_zone = _since_1970(chosen, spelling), np.ones(len(chosen), np.bool_)
         else:
             parts = pc.extract_regex(chosen, pattern)
-            order = _Order(spelling, chosen, name, day_first)
+            order = _Order(spelling, chosen, name, day_first=day_first)
             found, with_zone = _assemble(parts, order)
         places = np.flatnonzero(fits)[~np.isnat(found)]
         values[places], zoned[places] = found[~np.isnat(found)], with_zone[~np.isnat(found)]
@@ -164,7 +164,9 @@ def _since_1970(texts: pa.Array, spelling: str) -> Times:
 class _Order:
     """Which of two numbers is the day, for the spelling that does not say."""
 
-    def __init__(self, spelling: str, texts: pa.Array, name: str, day_first: bool | None) -> None:
+    def __init__(
+        self, spelling: str, texts: pa.Array, name: str, *, day_first: bool | None
+    ) -> None:
         self.said, self.day_first = spelling, day_first
         if spelling != _SLASHES:
             return

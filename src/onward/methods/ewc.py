@@ -65,7 +65,7 @@ class EWC(GradientMethod):
         """Return the task loss."""
         loss = super().minimises(step)
         if self._on_the_way:
-            self._add(step.model, loss)
+            self._add(step.model, step.inputs, loss)
         return loss
 
     def gradient(self, step: Step) -> None:
@@ -114,11 +114,12 @@ class EWC(GradientMethod):
             batch = slice(start, start + size)
             inputs = torch.from_numpy(new.inputs(batch))
             budget.spend(macs=model.macs * len(inputs), batch_size=len(inputs))
-            self._add(model, self.setting.task.loss(model.forward(inputs), labels[batch]))
+            loss = self.setting.task.loss(model.predict(inputs), labels[batch])
+            self._add(model, inputs, loss)
 
-    def _add(self, model: "Model", loss: Loss) -> None:
+    def _add(self, model: "Model", inputs: "Tensor", loss: Loss) -> None:
         # The loss is a mean: times the number of samples, each row is one sample's own slope.
-        squares = model.squared_gradient(loss.slope * len(loss.slope))
+        squares = model.squared_gradient(inputs, loss.slope * len(loss.slope))
         so_far = fitted(self._squares, model)
         self._squares = {name: so_far[name] + squares[name] for name in squares}
         self._samples += len(loss.slope)

@@ -6,7 +6,7 @@ from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.train.every import Every
 from onward.train.method import GradientMethod, Step, TrainingSet
-from onward.train.weights import copied, to_arrays, to_tensors
+from onward.train.weights import snapshot, to_arrays, to_tensors
 from onward.types import Loss, Setting, View
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class LwF(GradientMethod):
         if self._teacher is None:
             self._teacher = step.model.frozen(self._weights, self._classes)
         alpha, cool = self.alpha(), self._temperature
-        said = self._teacher.forward(step.inputs)
+        said = self._teacher.predict(step.inputs)
         distance = self.setting.task.distance(step.outputs / cool, said / cool)
         return Loss(
             loss.slope + alpha / cool * distance.slope,
@@ -86,7 +86,7 @@ class LwF(GradientMethod):
         """Make the model as it is now the teacher."""
         self._teacher = None
         if self._every.due(len(new)):
-            self._weights, self._classes = copied(model), model.classes
+            self._weights, self._classes = snapshot(model), model.classes
             self._teachers += 1
 
     def alpha(self) -> float:

@@ -33,6 +33,7 @@ class LinearProbe:
             )
         (self._width,) = shape
         self.classes = 0
+        self.buffers: dict[str, torch.Tensor] = {}
         self.parameters = {"weight": torch.empty(0, self._width), "bias": torch.empty(0)}
         self.grow(classes, generator)
 
@@ -63,13 +64,17 @@ class LinearProbe:
         self.classes = classes
         self._draw(known, generator)
 
-    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+    def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class."""
-        self._inputs = inputs
         logits = torch.nn.functional.linear(
             inputs, self.parameters["weight"], self.parameters["bias"]
         )
         return logits[:, : self.classes]
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return one logit per class, and remember the inputs for `backward`."""
+        self._inputs = inputs
+        return self.predict(inputs)
 
     def backward(self, slope: torch.Tensor) -> None:
         """Set the gradient of the last `forward` on both parameters."""
@@ -77,17 +82,19 @@ class LinearProbe:
         torch.mm(slope.t(), self._inputs, out=weight)
         torch.sum(slope, 0, out=bias)
 
-    def squared_gradient(self, slopes: torch.Tensor) -> dict[str, torch.Tensor]:
+    def squared_gradient(
+        self, inputs: torch.Tensor, slopes: torch.Tensor
+    ) -> dict[str, torch.Tensor]:
         """Return the summed squares of each sample's gradient: slope² ᵀ input², one product."""
         squares = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
-        squares["weight"][: self.classes] = (slopes**2).t() @ self._inputs**2
+        squares["weight"][: self.classes] = (slopes**2).t() @ inputs**2
         squares["bias"][: self.classes] = (slopes**2).sum(0)
         return squares
 
-    def frozen(self, parameters: Mapping[str, torch.Tensor], classes: int) -> "LinearProbe":
+    def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> "LinearProbe":
         """Return a probe with other weights."""
         other = copy.copy(self)
-        other.parameters, other.classes = dict(parameters), classes
+        other.parameters, other.classes = dict(weights), classes
         return other
 
     def _draw(self, first: int, generator: torch.Generator) -> None:

@@ -9,10 +9,13 @@ import torch
 class Model(Protocol):
     """A function with weights, its gradient, and its cost.
 
-    ``macs`` is the number of multiply-accumulates of one sample's forward pass.
+    ``parameters`` are learned by descent; ``buffers`` (running means, say) move along and are as
+    much part of the model. Training and predicting are two verbs, since some models do not do the
+    same in both.
     """
 
     parameters: dict[str, torch.Tensor]
+    buffers: dict[str, torch.Tensor]
     classes: int
 
     @property
@@ -29,8 +32,11 @@ class Model(Protocol):
     def grow(self, classes: int, generator: torch.Generator) -> None:
         """Make room for this many classes; those known before keep their weights."""
 
+    def predict(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the outputs; change nothing, remember nothing."""
+
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return the outputs, and remember what `backward` needs."""
+        """Return the outputs for a step of training, and remember what `backward` needs."""
 
     def backward(self, slope: torch.Tensor) -> None:
         """Turn a slope at the last outputs into a gradient on every parameter.
@@ -38,11 +44,14 @@ class Model(Protocol):
         It may be called more than once for the same outputs.
         """
 
-    def squared_gradient(self, slopes: torch.Tensor) -> dict[str, torch.Tensor]:
+    def squared_gradient(
+        self, inputs: torch.Tensor, slopes: torch.Tensor
+    ) -> dict[str, torch.Tensor]:
         """Return, summed over samples, the square of each sample's own gradient.
 
-        The slopes are those at the last outputs, one row per sample.
+        The slopes are those at these inputs' outputs, one row per sample. What is estimated from
+        a batch elsewhere is held fixed here: a sample's own gradient knows no other sample.
         """
 
-    def frozen(self, parameters: Mapping[str, torch.Tensor], classes: int) -> "Model":
-        """Return a model of this kind with other weights, that only predicts: a teacher."""
+    def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> "Model":
+        """Return a model with these parameters and buffers, that only predicts: a teacher."""

@@ -37,6 +37,7 @@ class RunSpec(_Stored):
     benchmark: str
     data: str
     data_digest: str
+    benchmark_options: dict[str, Any] = Field(default_factory=dict)
     task: str
     protocol: dict[str, Any]
     recipe_name: str

@@ -73,7 +73,7 @@ class GradientLearner:
         if self._model is None:
             raise OnwardError("predict was called before anything had been learned")
         with _one_thread():
-            return self._model.forward(torch.from_numpy(view.inputs())).numpy()
+            return self._model.predict(torch.from_numpy(view.inputs())).numpy()
 
     def save(self, folder: Path) -> None:
         """Write everything that continuing needs, between two calls or inside one."""
@@ -86,6 +86,7 @@ class GradientLearner:
             "shape": list(self._shape),
             "classes": self._model.classes,
             "parameters": {name: p.numpy() for name, p in self._model.parameters.items()},
+            "buffers": {name: b.numpy() for name, b in self._model.buffers.items()},
             "velocity": {name: v.numpy() for name, v in self._velocity.items()},
             "method": self._method_before if under_way else self.method.state(),
             "method_inside": self.method.state_inside() if under_way else {},
@@ -103,6 +104,8 @@ class GradientLearner:
             )
             for name, values in state["parameters"].items():
                 self._model.parameters[name].copy_(torch.from_numpy(values))
+            for name, values in state["buffers"].items():
+                self._model.buffers[name].copy_(torch.from_numpy(values))
             self._velocity = {name: torch.from_numpy(v) for name, v in state["velocity"].items()}
             self.method.restore(state["method"])
             self._method_before, self._method_inside = state["method"], state["method_inside"]
@@ -147,8 +150,7 @@ class GradientLearner:
             batch = Step(model, torch.from_numpy(inputs), outputs, targets, new)
             model.backward(self.method.minimises(batch).slope)
             self.method.gradient(batch)
-            late = step >= recipe.decay_after * total
-            optimizer.step(recipe.learning_rate * (recipe.decay if late else 1.0))
+            optimizer.step(recipe.rate(step, total))
             self._steps_done = step + 1
             budget.checkpoint(self)
 

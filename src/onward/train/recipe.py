@@ -8,8 +8,8 @@ class Recipe:
     """Stochastic gradient descent in numbers.
 
     The learning rate starts at `learning_rate` in every call of `learn` and is multiplied by
-    `decay` once `decay_after` of the steps have passed. `memory` is the number of samples that a
-    method with a memory keeps; ``None`` means as many as the first view has.
+    `decay` each time one of the shares `decay_at` of the steps has passed. `memory` is the number
+    of samples that a method with a memory keeps; ``None`` means as many as the first view has.
     """
 
     model: str
@@ -18,6 +18,11 @@ class Recipe:
     weight_decay: float
     batch_size: int
     epochs: int
-    decay_after: float = 1.0
+    decay_at: tuple[float, ...] = ()
     decay: float = 0.1
     memory: int | None = None
+
+    def rate(self, step: int, steps: int) -> float:
+        """Return the learning rate of one step out of several."""
+        passed = sum(step >= share * steps for share in self.decay_at)
+        return self.learning_rate * self.decay**passed

@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 
 
 def copied(model: "Model") -> "Weights":
-    """Return copies of a model's weights."""
+    """Return copies of a model's parameters."""
     return {name: parameter.clone() for name, parameter in model.parameters.items()}
+
+
+def snapshot(model: "Model") -> "Weights":
+    """Return copies of everything that a model is: its parameters and its buffers."""
+    return copied(model) | {name: buffer.clone() for name, buffer in model.buffers.items()}
 
 
 def fitted(kept: "Mapping[str, Tensor]", model: "Model") -> "Weights":

@@ -1,0 +1,98 @@
+"""What can be asked of any benchmark: how finely it is shown, and what is hidden at first."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from onward.data.split import uniform
+from onward.errors import OnwardError
+from onward.seeds import Draws, draws
+from onward.types import Benchmark, Period, Protocol, Samples, Stream, Table
+
+Cut = Callable[[Table, Protocol, int], Stream]
+
+
+def as_asked(
+    benchmark: Benchmark, *, grain: int | str | None = None, new_classes: bool = False
+) -> Benchmark:
+    """Return a benchmark as its protocol and these options say.
+
+    Parameters
+    ----------
+    benchmark
+        As its own file made it.
+    grain
+        Online only: how many samples are shown at a time, or ``day``.
+    new_classes
+        Whether classes arrive over time, see `classes_arrive`.
+    """
+    protocol, options = benchmark.protocol, dict(benchmark.options)
+    if grain is not None:
+        if protocol.batch is None:
+            raise OnwardError(
+                f"expected a grain with the protocol online only, found it with {protocol.name}, "
+                "which shows a period at a time"
+            )
+        # The name and the words of the protocol stay; the spec has the grain beside them.
+        # Another word than "day" is refused there.
+        batch: Any = int(grain) if str(grain).isdigit() else grain
+        protocol = replace(protocol, batch=batch)
+    cut = partial(_cut, cut=benchmark.cut, new_classes=new_classes)
+    if new_classes:
+        if benchmark.task.name != "one_label":
+            raise OnwardError(
+                f"expected new_classes where a sample has one label, found {benchmark.task.name}"
+            )
+        options["new_classes"] = True
+    return replace(benchmark, protocol=protocol, cut=cut, options=options)
+
+
+def classes_arrive(stream: Stream, seed: int) -> Stream:
+    """Let classes arrive over time, in an order that the seed draws.
+
+    After period i of P, the first max(2, ⌈n (i + 1) / P⌉) of n classes are known. Samples of a
+    class that is still to come are neither learned nor tested in a period; static tests keep
+    theirs, which nobody can get right before their time.
+    """
+    names = stream[-1].classes
+    order = draws(Draws.CLASSES, seed).permutation(len(names))
+    place = np.argsort(order)
+    arrived = tuple(names[number] for number in order)
+
+    def renamed(samples: Samples, known: int) -> Samples:
+        labels = place[samples.labels]
+        return Samples(samples.rows, labels)[np.flatnonzero(labels < known)]
+
+    periods = []
+    for period in stream:
+        known = max(2, -(-len(names) * (period.index + 1) // len(stream)))
+        train, test = renamed(period.train, known), renamed(period.test, known)
+        periods.append(replace(period, train=train, test=test, classes=arrived[:known]))
+    static = {name: renamed(samples, len(names)) for name, samples in stream.static.items()}
+    return replace(stream, periods=tuple(periods), static=static)
+
+
+def hide_labels(stream: Stream, labelled: float, seed: int) -> Stream:
+    """Show the labels of a share of the groups only; the others come as unlabelled samples.
+
+    Which groups show theirs depends on their names and the seed alone, as every split does.
+    """
+    groups = stream.table.values("group" if "group" in stream.table.columns.column_names else "id")
+
+    def hidden(period: Period) -> Period:
+        # The prefix keeps this draw apart from that of the split.
+        shows = uniform(groups[period.train.rows], f"labels:{seed}") < labelled
+        rest = np.concatenate([period.unlabelled, period.train.rows[~shows]])
+        return replace(period, train=period.train[np.flatnonzero(shows)], unlabelled=rest)
+
+    return replace(stream, periods=tuple(hidden(period) for period in stream))
+
+
+def _cut(table: Table, protocol: Protocol, seed: int, *, cut: Cut, new_classes: bool) -> Stream:
+    stream = cut(table, protocol, seed)
+    if new_classes:
+        stream = classes_arrive(stream, seed)
+    return hide_labels(stream, protocol.labelled, seed) if protocol.labelled < 1 else stream

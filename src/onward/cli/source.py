@@ -1,0 +1,102 @@
+"""Which benchmark, which data, under which protocol: the options that commands share."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from onward.benchmarks import Source
+from onward.cli.options import parse_pairs
+
+_LOADED = {
+    "time_column": Annotated[str | None, typer.Option(help="yours: when a sample is from.")],
+    "label_column": Annotated[str | None, typer.Option(help="yours: what is predicted.")],
+    "image_column": Annotated[str | None, typer.Option(help="yours: paths or bytes of images.")],
+    "group_column": Annotated[
+        str | None, typer.Option(help="yours: what must not be on both sides of a split.")
+    ],
+    "id_column": Annotated[str | None, typer.Option(help="yours: what names a sample.")],
+    "feature_column": Annotated[
+        list[str] | None, typer.Option(help="yours: an input column. May be repeated.")
+    ],
+    "periods": Annotated[
+        str | None,
+        typer.Option(help='yours: monthly, yearly, a number, or dates "2020-01-01,2021-01-01".'),
+    ],
+    "features": Annotated[
+        str | None, typer.Option(help="Which features of the data, or image for its images.")
+    ],
+    "size": Annotated[int | None, typer.Option(min=8, help="Side of the images.")],
+    "missing": Annotated[
+        str | None, typer.Option(help="If images are missing: stop, or skip and record it.")
+    ],
+    "model": Annotated[str | None, typer.Option(help="What is trained: linear, mlp, resnet18.")],
+    "grain": Annotated[
+        str | None, typer.Option(help="online: samples shown at a time, or day. Default: 10.")
+    ],
+    "new_classes": Annotated[
+        bool, typer.Option("--new-classes", help="Let classes arrive over time.")
+    ],
+}
+# Options whose name in `onward.load` is another than on the command line.
+_RENAMED = {"feature_column": "feature_columns"}
+_CHOSEN = {
+    "data": Annotated[
+        str, typer.Option(help="Which data: onward list data, or a file or folder of yours.")
+    ],
+    "protocol": Annotated[str, typer.Option(help="What is revealed and tested when.")],
+    "recipe": Annotated[str, typer.Option(help="How it is trained.")],
+    "training": Annotated[
+        list[str] | None,
+        typer.Option(help="Another number of the recipe, such as learning_rate=0.3."),
+    ],
+}
+_DEFAULTS = {"data": "emoji", "protocol": "streaming", "recipe": "cpu", "new_classes": False}
+
+
+def with_source(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the argument BENCHMARK and the options of data, and hand it a `Source`.
+
+    The command has a keyword ``source``; all its other parameters are keywords too.
+    """
+    benchmark = Annotated[str, typer.Argument(help="A benchmark: onward list benchmarks.")]
+    options = [_keyword(name, kind) for name, kind in {**_CHOSEN, **_LOADED}.items()]
+    return _extended(command, [_positional("benchmark", benchmark), *options], made_source)
+
+
+def made_source(benchmark: str, **given: Any) -> Source:
+    """Turn what was typed into a source; what was not typed is left to the benchmark."""
+    chosen = {name: given.pop(name) for name in _CHOSEN if name in given}
+    training = parse_pairs(chosen.pop("training", None) or [], "training")
+    options = {_RENAMED.get(name, name): value for name, value in given.items() if value}
+    return Source(benchmark, **chosen, options=options, training=training)
+
+
+def _extended(
+    command: Callable[..., None],
+    parameters: list[inspect.Parameter],
+    make: Callable[..., Source],
+) -> Callable[..., None]:
+    own = [p for p in inspect.signature(command).parameters.values() if p.name != "source"]
+    names = {parameter.name for parameter in parameters}
+
+    @functools.wraps(command)
+    def extended(**given: Any) -> None:
+        mine = {name: given.pop(name) for name in list(given) if name not in names}
+        command(source=make(**given), **mine)
+
+    everything = sorted([*parameters, *own], key=lambda parameter: parameter.kind)
+    extended.__signature__ = inspect.Signature(everything)  # type: ignore[attr-defined]
+    extended.__annotations__ = {p.name: p.annotation for p in everything}
+    return extended
+
+
+def _positional(name: str, kind: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=kind)
+
+
+def _keyword(name: str, kind: Any) -> inspect.Parameter:
+    default = _DEFAULTS.get(name)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
