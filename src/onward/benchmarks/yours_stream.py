@@ -80,7 +80,10 @@ def group_hashes(table: Table) -> Hashes:
 def _classes(
     table: Table, place: NDArray[np.int64], periods: int
 ) -> tuple[Array, NDArray[np.int64], tuple[str, ...]]:
-    """Return the classes' numbers, by first period and name (-1 for no label), their first periods and their names."""
+    """Return each sample's class number, -1 for none, and the classes' first periods and names.
+
+    Classes are numbered by their first period, then by name.
+    """
     encoded = table.columns.column("label").combine_chunks().dictionary_encode()
     names = encoded.dictionary.to_pylist()
     codes = np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)

@@ -48,7 +48,10 @@ def cut_time(days: Days, periods: str | int | None) -> tuple[list[Span], str]:
     >>> [span.name for span in cut_time(days, 2)[0]]
     ['2020-03-04..2020-03-04', '2020-03-09..2021-01-01']
     """
-    distinct, counts = np.unique(days, return_counts=True)
+    first = days.min()
+    counts = np.bincount((days - first).astype(np.int64))
+    distinct = first + np.flatnonzero(counts)
+    counts = counts[counts > 0]
     if periods is None:
         return _automatic(distinct)
     text = str(periods).strip()

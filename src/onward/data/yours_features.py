@@ -25,6 +25,7 @@ from onward.types import Array, Rows, Table
 NUMBERS, EMBEDDING, WORDS, IMAGE = "numbers", "embedding", "words", "image"
 _MOST_BYTES = 2 << 30
 _SHOWN = 3
+_LARGEST = float(np.finfo(np.float32).max)
 _DAY = np.timedelta64(1, "D")
 
 
@@ -125,14 +126,12 @@ def _numbers(rows: pa.Table, names: Sequence[str], times: Times) -> NDArray[np.f
             matrix[:, place] = (times - days) / _DAY
             continue
         values = column.cast(pa.float64(), safe=False).to_numpy()
-        largest = np.finfo(np.float32).max
-        with np.errstate(invalid="ignore"):
-            wrong = ~(np.abs(values) <= largest)
-        if wrong.any():
-            wrong &= np.asarray(column.is_valid())
-        if wrong.any():
-            found = np.flatnonzero(wrong)
-            raise _not_finite(name, found, values[found[:_SHOWN]])
+        # Also false of NaN, which a missing number is here, too.
+        if not (values.min() >= -_LARGEST and values.max() <= _LARGEST):
+            wrong = ~(np.abs(values) <= _LARGEST) & np.asarray(column.is_valid())
+            if wrong.any():
+                found = np.flatnonzero(wrong)
+                raise _not_finite(name, found, values[found[:_SHOWN]])
         matrix[:, place] = values
     return matrix
 
