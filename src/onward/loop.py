@@ -135,7 +135,7 @@ def run(
             watch(Event("done before", spec))
         else:
             if out is not None:
-                write_stream_card(Path(out), benchmark, stream)
+                write_stream_card(Path(out), spec.stream_name, benchmark, stream)
             loop = _Loop(benchmark, stream, learner, folder, limits, checkpoint_seconds, watch)
             loop.play(keep_predictions=keep_predictions)
             watch(Event("done", spec))

@@ -69,6 +69,11 @@ class Period:
     classes: tuple[str, ...]
     unlabelled: Rows = field(default_factory=lambda: np.empty(0, np.int64))
 
+    @property
+    def shown(self) -> Rows:
+        """The rows that it brings for training, with labels and without."""
+        return np.concatenate([self.train.rows, self.unlabelled])
+
 
 @dataclass(frozen=True, eq=False)
 class Stream(Sequence[Period]):
