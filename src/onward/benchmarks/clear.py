@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from onward.benchmarks.clear_official import load_official
+from onward.benchmarks.listed import Listed
 from onward.data.cache import cache_folder
 from onward.data.emoji_history import FOLDER, GROUPS, TWEMOJI, card, load_emoji, with_features
 from onward.data.split import held_out
@@ -24,6 +25,12 @@ from onward.tasks.one_label import OneLabel
 from onward.train.recipe import Recipe
 from onward.types import Array, Benchmark, Card, Period, Protocol, Samples, Stream, Table
 
+LISTED = Listed(
+    summary="To which of nine groups does an emoji belong, as its drawing changes?",
+    task="one_label",
+    data=("emoji", "a folder with the official download"),
+    recipes=("cpu", "paper"),
+)
 # Supplement, section 6: a linear layer, 100 epochs, learning rate 1, x0.1 after epoch 60.
 PAPER = Recipe(
     model="linear",
@@ -98,7 +105,7 @@ def load(
         data="emoji",
         card=Card(
             title="CLEAR, emoji edition",
-            summary="To which of nine groups does an emoji belong, as its drawing changes?",
+            summary=LISTED.summary,
             licence="art Apache-2.0 (Noto), second artist CC-BY-4.0 (Twemoji)",
             citation="Lin et al., The CLEAR Benchmark, NeurIPS 2021 Datasets and Benchmarks",
             numbers=facts["counts"],

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from onward.benchmarks.clear import CPU, ONLINE, PAPER
+from onward.benchmarks.listed import Listed
 from onward.benchmarks.yours_stream import cut_yours
 from onward.data.cache import cache_folder
 from onward.data.calendar import Span, cut_time, place_in
@@ -21,6 +22,12 @@ from onward.protocols import PROTOCOLS
 from onward.tasks.one_label import OneLabel
 from onward.types import Benchmark, Card, Protocol, Undivided
 
+LISTED = Listed(
+    summary="Which class has a sample of your own dated data, as time goes on?",
+    task="one_label",
+    data=("a .csv, .jsonl or .parquet file", "a Hugging Face dataset on disk", "a photo folder"),
+    recipes=("cpu", "paper"),
+)
 HAND_MADE = "hog"
 
 

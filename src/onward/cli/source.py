@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ import typer
 from onward.benchmarks import Source
 from onward.cli.options import parse_pairs
 from onward.data.clear_listing import is_clear
+from onward.errors import unknown
 
 _LOADED = {
     "time_column": Annotated[str | None, typer.Option(help="yours: when a sample is from.")],
@@ -84,7 +86,10 @@ def with_data(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _source_of_data(data: str, **given: Any) -> Source:
-    official = data == "emoji" or is_clear(Path(data).expanduser())
+    path = Path(data).expanduser()
+    if data != "emoji" and not path.suffix and os.sep not in data and not path.exists():
+        raise unknown("data", data, ["emoji", "<a file or folder>"], "onward list data")
+    official = data == "emoji" or is_clear(path)
     return made_source("clear" if official else "yours", data=data, **given)
 
 
