@@ -5,6 +5,7 @@ The time is, in this order: a date in the file's name (``2021-03-04``, ``2021030
 label is the innermost folder that is no date.
 """
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator
@@ -56,12 +57,12 @@ def date_in_name(name: str) -> datetime | None:
     >>> date_in_name("photo-20211340.jpg")
     """
     for match in _IN_NAME.finditer(name):
-        parts = [int(match[part] or 0) for part in ("year", "month", "day")]
+        day = [int(match[part]) for part in ("year", "month", "day")]
         clock = [int(match[part] or 0) for part in ("hour", "minute", "second")]
-        try:
-            return datetime(*parts, *clock)  # type: ignore[arg-type]
-        except ValueError:
-            continue
+        # What follows a date may be a counter that is no time of day.
+        for parts in ([*day, *clock], day):
+            with contextlib.suppress(ValueError):
+                return datetime(*parts)  # type: ignore[arg-type]
     return None
 
 

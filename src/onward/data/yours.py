@@ -4,7 +4,7 @@ Rows are counted from 0, without a header.
 """
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +97,9 @@ def read_yours(
     columns, rows = resolve(file, columns, path), file.rows
     kinds = kinds_of(file, columns)
     times = read_times(rows.column(columns.time), str(columns.time), day_first=day_first)
+    if file.photos:
+        sources = pc.value_counts(rows.column("time_from")).to_pylist()
+        times = replace(times, formats={source["values"]: source["counts"] for source in sources})
     labels = read_labels(rows.column(columns.label), str(columns.label))
     groups, ids = texts(rows, columns.group), texts(rows, columns.id)
     wide = feature_arrays(rows, kinds, times.values, text_width)

@@ -121,20 +121,36 @@ def _read_csv(path: Path, texts: Collection[str]) -> tuple[pa.Table, str]:
         rows = pa.csv.read_csv(path, parse_options=plain, **reading)
     except pa.ArrowInvalid as error:
         if "UTF8" in str(error):
-            raise OnwardError(
-                f"expected a text in UTF-8 in {path}, found bytes that are none "
-                f"({str(error).splitlines()[0]}). Save it with the encoding UTF-8"
-            ) from error
+            raise _not_utf8(path, str(error).splitlines()[0]) from error
         # Texts that go over several lines are rarer and slower to read: tried second.
         lines = pa.csv.ParseOptions(delimiter=separator, newlines_in_values=True)
         rows = pa.csv.read_csv(path, parse_options=lines, **reading)
-    doubled = sorted({name for name in rows.column_names if rows.column_names.count(name) > 1})
+    names = _names(path, rows)
+    doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
         raise OnwardError(
             f"expected every column of {path} to have a name of its own, found {doubled[0]!r} "
             "twice. Rename one of them"
         )
+    for name in names:
+        # What is no UTF-8 is read as bytes.
+        if pa.types.is_binary(rows.column(name).type):
+            raise _not_utf8(path, f"in column {name!r}")
     return rows, f"CSV, {_SEPARATORS[separator]}"
+
+
+def _names(path: Path, rows: pa.Table) -> list[str]:
+    try:
+        return list(rows.column_names)
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, "in the names of the columns") from error
+
+
+def _not_utf8(path: Path, where: str) -> OnwardError:
+    return OnwardError(
+        f"expected a text in UTF-8 in {path}, found bytes that are none ({where}). Save it with "
+        "the encoding UTF-8"
+    )
 
 
 def _separator(path: Path) -> str:
