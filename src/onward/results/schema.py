@@ -43,10 +43,12 @@ class RunSpec(_Stored):
     protocol: dict[str, Any]
     recipe_name: str
     recipe: dict[str, Any]
+    recipe_changes: dict[str, Any] = Field(default_factory=dict)
     method: str
     method_options: dict[str, Any] = Field(default_factory=dict)
     method_digest: str | None = None
     limits: dict[str, float] = Field(default_factory=dict)
+    tuned: dict[str, Any] | None = None
     seed: int
     periods: list[str]
 
