@@ -78,9 +78,7 @@ def test_raw_images_and_images_inside_a_dataset(tmp_path: Path) -> None:
     kinds = ["animals", "flags", "food"]
     rows = pa.table(
         {
-            "image": pa.array(
-                encoded, pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-            ),
+            "image": pa.array(encoded, pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
             "kind": [kinds.index(kind) for _, kind, _ in pictures],
             "taken": [day for _, _, day in pictures],
         }

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.data.near_duplicates import Progress, fingerprints, seen_before
+from onward.errors import OnwardError
 from onward.types import Benchmark, Split, Stream, Undivided
 
 _FEW = 30
@@ -29,8 +31,7 @@ def describe(
     progress
         Called with how many more images have been read.
     """
-    # Cut from the raw table: a description needs no inputs.
-    stream = benchmark.cut(benchmark.raw, benchmark.protocol, seed)
+    stream, refused = _cut(benchmark, seed)
     classes = stream[-1].classes
     counts = _counts(stream, benchmark.protocol.split)
     numbers = benchmark.card.numbers
@@ -59,7 +60,7 @@ def describe(
         "go": _changes(counts, classes, stream, coming=False),
         "duplicates": _duplicates(benchmark, stream, progress),
     }
-    return {**found, "mind": _mind(found, counts, classes)}
+    return {**found, "mind": refused + _mind(found, counts, classes)}
 
 
 _UNDERSTOOD = (
@@ -92,6 +93,19 @@ def label_drift(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """
     share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     return np.asarray(np.abs(np.diff(share, axis=0)).sum(1) / 2)
+
+
+def _cut(benchmark: Benchmark, seed: int) -> tuple[Stream, list[str]]:
+    """Return a stream, and why a run would refuse it, if so.
+
+    It is cut from the raw table: a description needs no inputs.
+    """
+    try:
+        return benchmark.cut(benchmark.raw, benchmark.protocol, seed), []
+    except OnwardError as error:
+        # Under another name, a table is cut and not judged.
+        raw = replace(benchmark.raw, digest="")
+        return benchmark.cut(raw, benchmark.protocol, seed), [str(error)]
 
 
 def _counts(stream: Stream, split: Split) -> NDArray[np.int64]:
