@@ -17,7 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _LOGS = Path("/usr/share/doc")
-_HEAD = re.compile(r"^(?P<package>[a-z0-9][\w.+-]*) \((?P<version>[^)]+)\).*urgency=(?P<urgency>\w+)")
+_HEAD = re.compile(
+    r"^(?P<package>[a-z0-9][\w.+-]*) \((?P<version>[^)]+)\).*urgency=(?P<urgency>\w+)"
+)
 _TAIL = re.compile(r"^ -- .*>  (?P<date>\w{3}, +\d+ \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4})")
 _URGENCIES = ("low", "medium", "high")
 

@@ -108,7 +108,10 @@ def test_check_data_reads_the_official_clear(onward: Terminal, tmp_path: Path) -
 @pytest.mark.slow
 def test_check_data_reads_the_emoji(onward: Terminal) -> None:
     code, out, _ = onward("check", "data", "emoji")
-    assert (code, f"{len(load_emoji()):,} samples read in full (image), 0 problems" in out) == (0, True)
+    assert (code, f"{len(load_emoji()):,} samples read in full (image), 0 problems" in out) == (
+        0,
+        True,
+    )
 
 
 def changed(**columns: list[Any]) -> dict[str, list[Any]]:

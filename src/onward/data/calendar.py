@@ -58,7 +58,7 @@ def cut_time(days: Days, periods: str | int | None) -> tuple[list[Span], str]:
     if text in CALENDARS:
         return _calendar(distinct, text), text
     if text.isdigit():
-        return _equal_counts(distinct, counts, int(text)), f"{text} periods of about equal size"
+        return _equal_counts(distinct, counts, int(text)), "of about equal size"
     if any(mark.isdigit() for mark in text):
         return _at_dates(distinct, text), f"cut at {text}"
     raise unknown(

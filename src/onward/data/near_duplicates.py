@@ -14,6 +14,9 @@ Progress = Callable[[int], None]
 _AT_ONCE = 256
 _ROWS = 1 << 14
 _HASH_ROWS, _HASH_COLUMNS = 8, 9
+# In grey levels of 256.
+_VISIBLE = 4.0
+_BITS, _NEIGHBOURS = 3, 8
 # Numbers are near when they are equal after rounding to this share of the column's deviation.
 _STEP = 0.01
 
@@ -35,9 +38,9 @@ class Fingerprints:
 def fingerprints(table: Table, progress: Progress = lambda done: None) -> Fingerprints:
     """Hash what samples are learned from.
 
-    Images are near when their 64-bit difference hashes are equal (the brightness of neighbouring
-    fields of 9 x 8, compared), numbers when they are equal after rounding to a hundredth of the
-    column's standard deviation.
+    Images are near when their 64-bit difference hashes (the brightness of neighbouring fields of
+    9 x 8, compared) differ in three bits at most, numbers when they are equal after rounding to a
+    hundredth of the column's standard deviation.
 
     Parameters
     ----------
@@ -97,9 +100,40 @@ def difference_hash(images: Array) -> Hashes:
     grey = images[..., :3].astype(np.float32) @ np.array([0.299, 0.587, 0.114], np.float32)
     side = images.shape[1]
     small = _averaging(_HASH_ROWS, side) @ grey @ _averaging(_HASH_COLUMNS, side).T
-    brighter = np.diff(small, axis=2) > 0
+    # Not merely above zero: in a flat field, compression alone would decide.
+    brighter = np.diff(small, axis=2) > _VISIBLE
     bits = np.packbits(brighter.reshape(len(images), -1), axis=1)
     return np.ascontiguousarray(bits).view(np.uint64)[:, 0]
+
+
+def clusters(hashes: Hashes) -> Hashes:
+    """Return one number per hash, the same for hashes that differ in a few bits.
+
+    Hashes are sorted in eight ways, each beginning with other bits, and compared with their
+    neighbours: the work grows with n log n. In a crowd of hashes that all begin alike, a pair may
+    be missed.
+
+    Examples
+    --------
+    >>> clusters(np.array([0, 2**63 + 1, 2**40 - 1], np.uint64)).tolist()
+    [0, 0, 2]
+    """
+    label = np.arange(len(hashes))
+    pairs = []
+    for turn in range(0, 64, 8):
+        left, right = np.uint64(turn), np.uint64((64 - turn) % 64)
+        order = np.argsort(hashes << left | hashes >> right if turn else hashes, kind="stable")
+        for step in range(1, _NEIGHBOURS + 1):
+            one, other = order[:-step], order[step:]
+            close = np.bitwise_count(hashes[one] ^ hashes[other]) <= _BITS
+            pairs.append(np.stack([one[close], other[close]]))
+    ones, others = np.concatenate(pairs, axis=1)
+    while True:
+        lowest = np.minimum(label[ones], label[others])
+        if (label[ones] == lowest).all() and (label[others] == lowest).all():
+            return label.astype(np.uint64)
+        np.minimum.at(label, ones, lowest)
+        np.minimum.at(label, others, lowest)
 
 
 def _averaging(fields: int, side: int) -> NDArray[np.float32]:
@@ -122,7 +156,7 @@ def _of_images(column: Column, progress: Progress) -> tuple[Hashes, Hashes]:
         same[part] = hash_numbers(np.pad(flat, ((0, 0), (0, -flat.shape[1] % 8))).view(np.uint64))
         alike[part] = difference_hash(images)
         progress(len(images))
-    return same, alike
+    return same, clusters(alike)
 
 
 def _steps(values: Array) -> Array:

@@ -128,7 +128,7 @@ def _input(benchmark: Benchmark, kinds: Mapping[str, tuple[str, ...]]) -> list[s
         height, width = wide["image"].shape[1:3]
         said.append(f"images, read at {height} x {width}")
     if kinds["numbers"]:
-        said.append(f"{len(kinds['numbers'])} numbers: {_few(kinds['numbers'])}")
+        said.append(f"numbers ({len(kinds['numbers'])}): {_few(kinds['numbers'])}")
     if kinds["embeddings"]:
         size = wide["embedding"].shape[1]
         said.append(f"embedding of {size} numbers: {_few(kinds['embeddings'])}")

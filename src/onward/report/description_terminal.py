@@ -12,6 +12,7 @@ from onward.report.labels import short
 _CLASSES = 6
 _LISTED = 6
 _BAR = 10
+_DRIFT = "label drift: total variation between the label mixes of neighbouring periods, from 0 to 1"
 
 
 def lines(found: Mapping[str, Any], command: str) -> Iterator[Table | Text]:
@@ -30,6 +31,7 @@ def lines(found: Mapping[str, Any], command: str) -> Iterator[Table | Text]:
     yield _understood(found)
     yield Text("")
     yield _periods(found)
+    yield Text(_DRIFT, style="dim")
     yield from _come_and_go(found)
     yield _repeated(found)
     for remark in found["mind"]:
@@ -95,11 +97,6 @@ def _periods(found: Mapping[str, Any]) -> Table:
         bar = "█" * max(round(_BAR * period["samples"] / most), 1)
         size = f"{period['samples']:,}"
         table.add_row(period["name"], size, Text(bar, style="blue"), drift, *cells)
-    table.caption = Text(
-        "label drift: total variation between the label mixes of neighbouring periods, 0 to 1",
-        style="dim",
-    )
-    table.caption_justify = "left"
     return table
 
 
