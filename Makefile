@@ -28,6 +28,7 @@ test-slow: setup
 
 bench: setup
 	$(BIN)/python benchmarks/linear_probe.py
+	$(BIN)/python benchmarks/your_data.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache

@@ -213,6 +213,11 @@ def test_slashes_are_read_as_told(onward: Terminal, tmp_path: Path) -> None:
         assert [period["name"] for period in json.loads(out)["periods"]][:1] == names
 
 
+def test_data_must_be_named(onward: Terminal) -> None:
+    code, _, err = onward("run", "yours", "--method", "er")
+    assert (code, "with a file or a folder of yours" in err) == (2, True)
+
+
 def test_a_folder_of_clear_is_not_described_as_a_table(onward: Terminal, tmp_path: Path) -> None:
     code, _, err = onward("data", "describe", write_old(tmp_path / "clear10", per_class=1))
     assert (code, "onward check data" in err) == (2, True)

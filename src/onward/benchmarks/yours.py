@@ -96,9 +96,13 @@ def load(
     if features not in (HAND_MADE, IMAGE):
         raise unknown("features of yours", features, [HAND_MADE, IMAGE], "docs/your_data.md")
     path = Path(data).expanduser()
-    columns = Columns(
-        time_column, label_column, image_column, group_column, id_column, tuple(feature_columns)
-    )
+    if data == "emoji" and not path.exists():
+        raise OnwardError(
+            "expected data=… (--data) with a file or a folder of yours, found none; the embedded "
+            "emoji are data of clear"
+        )
+    named = (feature_columns,) if isinstance(feature_columns, str) else tuple(feature_columns)
+    columns = Columns(time_column, label_column, image_column, group_column, id_column, named)
     found = read_yours(
         path,
         columns,
@@ -112,8 +116,8 @@ def load(
         raise OnwardError("expected an image_column with features='image', found none")
     spans, how, empty = _spans(found, periods)
     # A stream's card is stored under this name, so the periods are part of it.
-    named = hashlib.sha256(f"{found.table.digest} {spans}".encode()).hexdigest()
-    table = replace(found.table, digest=named)
+    name = hashlib.sha256(f"{found.table.digest} {spans}".encode()).hexdigest()
+    table = replace(found.table, digest=name)
     return Benchmark(
         name="yours",
         data=f"{path.name}{f':{IMAGE}-{size}' if features == IMAGE else ''}{_without(found)}",
@@ -122,7 +126,7 @@ def load(
         protocol=_protocol(PROTOCOLS[protocol], grouped=found.columns.group is not None),
         raw=table,
         prepare=partial(prepare, reference=spans[1].start, raw_images=features == IMAGE),
-        cut=partial(cut_yours, spans=tuple(spans), digest=named),
+        cut=partial(cut_yours, spans=tuple(spans), digest=name),
         recipes=recipes,
         recipe=recipe,
         files=(path, cache_folder()),

@@ -65,16 +65,6 @@ class FolderImages:
         noised[rows] = rng.integers(0, images, len(rows))
         return replace(self, noise=noise, noised=noised)
 
-    def verify(self) -> list[str]:
-        """Decode every file, and return what is wrong with those that cannot be decoded."""
-        problems = []
-        for path in self.paths:
-            try:
-                decode(self.root / path, self.size)
-            except OnwardError as error:
-                problems.append(str(error))
-        return problems
-
 
 def decode(path: Path, size: int) -> NDArray[np.uint8]:
     """Read one image: shorter edge to `size`, then the square in its centre.
