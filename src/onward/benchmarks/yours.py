@@ -130,7 +130,6 @@ def load(
         recipes=recipes,
         recipe=recipe,
         files=(path, cache_folder()),
-        options={"periods": how},
     )
 
 

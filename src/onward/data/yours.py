@@ -136,7 +136,7 @@ def read_yours(
         table=Table(samples, arrays, digest),
         columns=columns,
         kinds=kinds,
-        ignored=tuple(name for name in rows.column_names if name not in used),
+        ignored=tuple(name for name in rows.column_names if name not in used and not file.photos),
         format=file.format,
         times=times,
         rows=rows.num_rows,

@@ -132,16 +132,18 @@ def _read_texts(column: pa.ChunkedArray, name: str, *, day_first: bool | None) -
             continue
         chosen = texts.filter(pa.array(fits))
         if "since" in spelling:
-            found, with_zone = _since_1970(chosen, spelling), np.ones(len(chosen), np.bool_)
+            said, found = spelling, _since_1970(chosen, spelling)
+            with_zone = np.ones(len(found), np.bool_)
         else:
-            parts = pc.extract_regex(chosen, pattern)
             order = _Order(spelling, chosen, name, day_first=day_first)
-            found, with_zone = _assemble(parts, order)
-        places = np.flatnonzero(fits)[~np.isnat(found)]
-        values[places], zoned[places] = found[~np.isnat(found)], with_zone[~np.isnat(found)]
+            said = order.said
+            found, with_zone = _assemble(pc.extract_regex(chosen, pattern), order)
+        read = ~np.isnat(found)
+        places = np.flatnonzero(fits)[read]
+        values[places], zoned[places] = found[read], with_zone[read]
         wanted[places] = False
         if len(places):
-            formats[order.said if "since" not in spelling else spelling] = int(counts[places].sum())
+            formats[said] = int(counts[places].sum())
     if wanted.any():
         raise _unreadable(name, texts, codes, wanted)
     share = counts[zoned].sum() / max(counts.sum(), 1)

@@ -7,10 +7,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from onward.report.labels import short
-
 _CLASSES = 6
-_LISTED = 6
+_WIDTH = 9
+_LISTED = 4
 _BAR = 10
 _DRIFT = "label drift: total variation between the label mixes of neighbouring periods, from 0 to 1"
 
@@ -85,7 +84,7 @@ def _periods(found: Mapping[str, Any]) -> Table:
     table.add_column("", no_wrap=True)
     table.add_column("label\ndrift", justify="right", no_wrap=True)
     for name in shown:
-        table.add_column(Text(short(name)), justify="right", max_width=10, overflow="ellipsis")
+        table.add_column(Text(_short(name)), justify="right", no_wrap=True)
     if others:
         table.add_column(f"{others} more", justify="right", no_wrap=True)
     for period in periods:
@@ -100,6 +99,11 @@ def _periods(found: Mapping[str, Any]) -> Table:
     return table
 
 
+def _short(name: str) -> str:
+    """Cut the middle out of a long name: names often begin alike."""
+    return name if len(name) <= _WIDTH else f"{name[:4]}…{name[-4:]}"
+
+
 def _count(count: int) -> str:
     return f"{count:,}" if count else "·"
 
@@ -107,7 +111,7 @@ def _count(count: int) -> str:
 def _come_and_go(found: Mapping[str, Any]) -> Iterator[Text]:
     for word, changes in (("Come", found["come"]), ("Go", found["go"])):
         told = [f"{_few(names)} ({period})" for period, names in changes.items()]
-        more = f"; and in {len(told) - _LISTED} more periods" if len(told) > _LISTED else ""
+        more = f"; also in {len(told) - _LISTED} more periods" if len(told) > _LISTED else ""
         text = "; ".join(told[:_LISTED]) + more
         yield Text.assemble((f"{word}: ", "bold"), text or "no class")
 
