@@ -86,9 +86,12 @@ class WideProbes:
 
     def backward(self, slopes: Sequence[torch.Tensor]) -> None:
         """Set the gradients of all probes."""
-        slope = torch.cat(tuple(slopes), 1, out=self._slope[: len(self._inputs)])
-        torch.mm(slope.t(), self._inputs, out=self._gradient["weight"])
-        torch.sum(slope, 0, out=self._gradient["bias"])
+        together = torch.cat(tuple(slopes), 1, out=self._slope[: len(self._inputs)])
+        torch.mm(together.t(), self._inputs, out=self._gradient["weight"])
+        for rows, slope in zip(self._rows, slopes, strict=True):
+            # Not one sum over all columns: that adds in another order, and a probe is to learn the
+            # same, bit for bit, whoever stands beside it.
+            torch.sum(slope, 0, out=self._gradient["bias"][rows])
         for parameter, gradient in self._parts:
             # A method may have put another tensor there.
             parameter.grad = gradient

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from onward.budget import Budget
+from onward.budget import Budget, working
 from onward.errors import BudgetSpentError
 from onward.models.bank import side_by_side
 from onward.models.model import Model
@@ -47,7 +47,7 @@ class Descent:
     ) -> None:
         self.method, self.model, self.training = method, model, training
         self.key, self.done, self.batch_size = key, done, recipe.batch_size
-        self._budget, self._recipe, self._after_step = budget, recipe, after_step
+        self.budget, self._recipe, self._after_step = budget, recipe, after_step
         budget.declare(parameters=model.size)
         self._optimizer = SGD(
             model.parameters,
@@ -75,7 +75,7 @@ class Descent:
     def spend(self, samples: int) -> None:
         """Pay for the next step."""
         macs = self.model.macs * self.training.forwards * samples
-        self._budget.spend(iterations=1, macs=macs, batch_size=samples)
+        self.budget.spend(iterations=1, macs=macs, batch_size=samples)
 
     def move(self, batch: Step) -> None:
         """Finish a step whose gradient is there."""
@@ -86,7 +86,7 @@ class Descent:
 
     def _steps_affordable(self) -> int:
         """Return the recipe's number of steps, or what the budget of this call pays for."""
-        limits, training = self._budget.limits, self.training
+        limits, training = self.budget.limits, self.training
         looks = (self.batch_size + training.replay) * training.forwards
         steps_paid = int(
             min(
@@ -115,7 +115,8 @@ def descend(descents: Sequence[Descent]) -> None:
         step = min(descent.done for descent in alike)
         level = [descent for descent in alike if descent.done == step]
         ahead = [descent.done for descent in alike if descent.done > step]
-        _side_by_side(level, min([descent.total for descent in level] + ahead))
+        with working([descent.budget for descent in level]):
+            _side_by_side(level, min([descent.total for descent in level] + ahead))
         waiting = [descent for descent in waiting if descent.done < descent.total]
 
 

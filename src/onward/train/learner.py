@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils.dlpack import from_dlpack
 
-from onward.budget import Budget
+from onward.budget import Budget, working
 from onward.errors import DamagedFolderError, OnwardError
 from onward.models import MODELS, Model
 from onward.results.state import load_state, save_state
@@ -146,9 +146,14 @@ class GradientLearner:
 def learn_together(calls: Sequence[tuple[GradientLearner, View, Budget]]) -> None:
     """Make one call of `learn` of each learner, side by side where they see the same batches."""
     with _one_thread():
-        descend([learner.start(view, budget) for learner, view, budget in calls])
+        descents = []
         for learner, view, budget in calls:
-            learner.finish(view, budget)
+            with working([budget]):
+                descents.append(learner.start(view, budget))
+        descend(descents)
+        for learner, view, budget in calls:
+            with working([budget]):
+                learner.finish(view, budget)
 
 
 @contextlib.contextmanager
