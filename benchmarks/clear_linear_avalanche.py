@@ -42,6 +42,7 @@ from avalanche.benchmarks.scenarios.deprecated.generic_benchmark_creation import
 )
 from avalanche.evaluation.metrics import accuracy_metrics  # noqa: E402
 from avalanche.training.plugins import EvaluationPlugin  # noqa: E402
+from avalanche.training.plugins.lr_scheduling import LRSchedulerPlugin  # noqa: E402
 from avalanche.training.supervised import Naive  # noqa: E402
 
 
@@ -61,17 +62,20 @@ class Side:
         )
         self._width, self._classes = features.shape[2], int(labels.max()) + 1
 
-    def begin(self, seed: int, epochs: int, learning_rate: float) -> dict[str, Any]:
+    def begin(self, seed: int, epochs: int, decay_after: int) -> dict[str, Any]:
         """Make a new model and its strategy."""
         torch.manual_seed(seed)
         model = torch.nn.Linear(self._width, self._classes)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1.0, momentum=0.9)
+        decay = torch.optim.lr_scheduler.StepLR(optimizer, step_size=decay_after, gamma=0.1)
         self._strategy = Naive(
             model=model,
-            optimizer=torch.optim.SGD(model.parameters(), lr=learning_rate, momentum=0.9),
+            optimizer=optimizer,
             criterion=torch.nn.CrossEntropyLoss(),
             train_mb_size=256,
             train_epochs=epochs,
             eval_mb_size=256,
+            plugins=[LRSchedulerPlugin(decay)],
             evaluator=EvaluationPlugin(accuracy_metrics(experience=True), loggers=[]),
         )
         return {}
@@ -87,13 +91,15 @@ class Side:
         begun = time.process_time()
         found = self._strategy.eval(self._benchmark.test_stream[first:])
         seconds = time.process_time() - begun
-        return {"seconds": seconds, "accuracy": [found[name] for name in sorted(found)]}
+        # The answer holds earlier evaluations too.
+        (accuracy,) = (found[name] for name in found if name.endswith(f"Exp{first:03d}"))
+        return {"seconds": seconds, "accuracy": accuracy}
 
 
 def main() -> None:
     """Answer one line for every line."""
     torch.set_num_threads(1)
-    side = Side(*(np.load(path, mmap_mode=None) for path in sys.argv[1:3]))
+    side = Side(*(np.load(path) for path in sys.argv[1:3]))
     answers, sys.stdout = sys.stdout, sys.stderr
     print("{}", file=answers, flush=True)
     for line in sys.stdin:

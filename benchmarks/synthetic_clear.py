@@ -12,20 +12,23 @@ import numpy as np
 import torch
 
 BUCKETS, SAMPLES, WIDTH, CLASSES = 10, 3300, 2048, 11
+# Next-domain accuracy is then about 0.9, as on the real features.
+SIGNAL, DRIFT = 0.15, 0.3
 
 
 def features(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return the features (bucket, sample, feature) and the labels (bucket, sample)."""
     rng = np.random.default_rng(seed)
-    spread = (np.arange(1, WIDTH + 1, dtype=np.float32) ** -0.5).astype(np.float32)
-    points = rng.standard_normal((CLASSES, WIDTH), np.float32) * spread
+    spread = np.arange(1, WIDTH + 1, dtype=np.float32) ** -0.5
+    points = rng.standard_normal((CLASSES, WIDTH), np.float32)
     inputs = np.empty((BUCKETS, SAMPLES, WIDTH), np.float32)
     labels = np.empty((BUCKETS, SAMPLES), np.int64)
     for bucket in range(BUCKETS):
         labels[bucket] = rng.permutation(SAMPLES) % CLASSES
-        noise = rng.standard_normal((SAMPLES, WIDTH), np.float32) * spread
-        inputs[bucket] = 0.4 * points[labels[bucket]] + noise
-        points += 0.25 * rng.standard_normal(points.shape, np.float32) * spread
+        noise = rng.standard_normal((SAMPLES, WIDTH), np.float32)
+        inputs[bucket] = (SIGNAL * points[labels[bucket]] + noise) * spread
+        moved = rng.standard_normal(points.shape, np.float32)
+        points = np.sqrt(1 - DRIFT**2) * points + DRIFT * moved
     return inputs, labels
 
 
