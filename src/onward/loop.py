@@ -61,6 +61,7 @@ def run(
     *,
     options: Mapping[str, Any] | None = None,
     limits: Mapping[str, float] | None = None,
+    tuned: Mapping[str, Any] | None = None,
     keep_predictions: bool = True,
     checkpoint_seconds: float = 30.0,
     watch: Watch = lambda event: None,
@@ -81,6 +82,8 @@ def run(
         Keyword arguments of the method.
     limits
         A budget beyond the protocol's, by the names of `onward.budget.LIMITS`.
+    tuned
+        Where the options were chosen and what that cost, for the record: `Tuned.summary`.
     keep_predictions
         Whether each single decision is kept.
     checkpoint_seconds
@@ -106,6 +109,7 @@ def run(
         chosen,
         seed,
         limits or {},
+        tuned=tuned,
         keep_predictions=keep_predictions,
         checkpoint_seconds=checkpoint_seconds,
         watch=watch,
@@ -146,6 +150,7 @@ class Loop:
         seed: int,
         limits: Mapping[str, float],
         *,
+        tuned: Mapping[str, Any] | None,
         keep_predictions: bool,
         checkpoint_seconds: float,
         watch: Watch,
@@ -166,10 +171,12 @@ class Loop:
             protocol=asdict(benchmark.protocol),
             recipe_name=benchmark.recipe,
             recipe=asdict(recipe),
+            recipe_changes=dict(benchmark.recipe_changes),
             method=chosen.name,
             method_options=dict(chosen.options),
             method_digest=chosen.digest,
             limits=limits,
+            tuned=None if tuned is None else dict(tuned),
             seed=seed,
             periods=[period.name for period in stream],
         ).as_stored()
@@ -194,7 +201,7 @@ class Loop:
             )
             self.lasting = out is not None
             if self.lasting and not self.folder.complete:
-                write_stream_card(Path(place), self.benchmark, self.stream)
+                write_stream_card(Path(place), self.spec.stream_name, self.benchmark, self.stream)
             yield
 
     def record(self) -> RunRecord:

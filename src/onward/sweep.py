@@ -38,6 +38,7 @@ class Job:
     seed: int
     options: Mapping[str, Any] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
+    tuned: Mapping[str, Any] | None = None
     keep_predictions: bool = True
     checkpoint_seconds: float = 30.0
 
@@ -152,7 +153,10 @@ def _run(bundle: Sequence[Job], out: Path, watch: Watch) -> list[RunRecord]:
     first = bundle[0]
     return run_together(
         benchmark_of(replace(first.source, training={})),
-        [Variant(job.method, job.options, job.source.training, job.limits) for job in bundle],
+        [
+            Variant(job.method, job.options, job.source.training, job.limits, job.tuned)
+            for job in bundle
+        ],
         first.seed,
         out,
         keep_predictions=first.keep_predictions,

@@ -27,12 +27,15 @@ class Variant:
         Numbers of the recipe that are to be others, such as ``{"learning_rate": 0.3}``.
     limits
         A budget beyond the protocol's.
+    tuned
+        Where its hyperparameters come from.
     """
 
     method: Any
     options: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
+    tuned: Mapping[str, Any] | None = None
 
 
 def run_together(
@@ -77,6 +80,7 @@ def run_together(
             choose(variant.method, variant.options, benchmark.task),
             seed,
             variant.limits,
+            tuned=variant.tuned,
             keep_predictions=keep_predictions,
             checkpoint_seconds=checkpoint_seconds,
             watch=watch,

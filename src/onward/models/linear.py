@@ -92,6 +92,10 @@ class LinearProbe:
         torch.mm(slope.t(), inputs, out=weight)
         torch.sum(slope, 0, out=bias)
 
+    def forget(self) -> None:
+        """Let go of the last inputs."""
+        self.seen = torch.empty(0, self.width)
+
     def squared_gradient(
         self, inputs: torch.Tensor, slopes: torch.Tensor
     ) -> dict[str, torch.Tensor]:

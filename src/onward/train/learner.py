@@ -126,6 +126,7 @@ class GradientLearner:
     def finish(self, view: View, budget: Budget) -> None:
         """End a call of `learn` whose descent is done."""
         if self._descent is not None:
+            self._descent.model.forget()
             self.method.afterwards(self._descent.model, view, budget)
             self._descent = None
             self._calls += 1
