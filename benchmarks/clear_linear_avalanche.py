@@ -82,6 +82,8 @@ class Side:
 
     def learn(self, period: int) -> dict[str, Any]:
         """Train on one period."""
+        # Onward begins each period at rest; Avalanche would carry its momentum over.
+        self._strategy.optimizer.state.clear()
         begun = time.process_time()
         self._strategy.train(self._benchmark.train_stream[period])
         return {"seconds": time.process_time() - begun}

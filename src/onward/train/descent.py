@@ -135,8 +135,9 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
             for descent in level:
                 descent.spend(len(positions))
             inputs = torch.from_numpy(inputs_of(step, positions, views))
-            targets = labels[torch.from_numpy(positions)]
-            new = int(np.count_nonzero(positions < training.epoch))
+            targets = labels.index_select(0, torch.from_numpy(positions))
+            replayed = np.count_nonzero(positions >= training.epoch) if training.replay else 0
+            new = len(positions) - int(replayed)
             batches = [
                 Step(descent.model, inputs, outputs, targets, new)
                 for descent, outputs in zip(level, bank.forward(inputs), strict=True)

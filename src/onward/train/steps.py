@@ -72,12 +72,12 @@ class Inputs:
             view.count(positions)
         if self._augment != "none":
             return augmented(first, positions, self._augment, (*self._key, step))
-        new, kept = np.split(positions, [len(positions) - self._kept])
         if not self._kept:
-            inputs = first.inputs(new, out=self._buffer)
+            inputs = first.inputs(positions, out=self._buffer)
             if self._buffer is None or len(inputs) > len(self._buffer):
                 self._buffer = inputs
             return inputs
+        new, kept = positions[: -self._kept], positions[-self._kept :]
         if self._buffer is None:
             memory = first.inputs(kept)
             self._buffer = np.empty((self._size + len(memory), *memory.shape[1:]), memory.dtype)
