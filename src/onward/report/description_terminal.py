@@ -10,7 +10,10 @@ from rich.text import Text
 _CLASSES = 6
 _WIDTH = 9
 _LISTED = 4
-_BAR = 10
+_BAR = 6
+_SCREEN = 100
+# Samples, their bar, the drift and the sum of the classes that are not shown.
+_OTHER_COLUMNS = 40
 _DRIFT = "label drift: total variation between the label mixes of neighbouring periods, from 0 to 1"
 
 
@@ -75,7 +78,9 @@ def _periods(found: Mapping[str, Any]) -> Table:
     for period in periods:
         for name, count in period["classes"].items():
             totals[name] = totals.get(name, 0) + count
-    shown = sorted(totals, key=lambda name: -totals[name])[:_CLASSES]
+    room = _SCREEN - _OTHER_COLUMNS - max(len(period["name"]) for period in periods)
+    most_shown = min(room // (_WIDTH + 1), _CLASSES)
+    shown = sorted(totals, key=lambda name: -totals[name])[:most_shown]
     others = len(totals) - len(shown)
     most = max(period["samples"] for period in periods)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
@@ -86,7 +91,7 @@ def _periods(found: Mapping[str, Any]) -> Table:
     for name in shown:
         table.add_column(Text(_short(name)), justify="right", no_wrap=True)
     if others:
-        table.add_column(f"{others} more", justify="right", no_wrap=True)
+        table.add_column(f"{others:,}\nmore", justify="right", no_wrap=True)
     for period in periods:
         counts = period["classes"]
         cells = [_count(counts[name]) for name in shown]
