@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from onward.benchmarks.clear import CPU, ONLINE, PAPER
 from onward.benchmarks.listed import Listed
+from onward.benchmarks.recipes import recipes_for
 from onward.benchmarks.yours_stream import cut_yours
 from onward.data.cache import cache_folder
 from onward.data.calendar import Span, cut_time, place_in
@@ -36,6 +36,7 @@ def load(
     protocol: str,
     recipe: str = "cpu",
     *,
+    model: str = "linear",
     time_column: str | None = None,
     label_column: str | None = None,
     image_column: str | None = None,
@@ -64,6 +65,8 @@ def load(
         ``iid``, ``streaming``, ``online`` or ``semi_supervised``.
     recipe
         ``cpu`` (30 epochs) or ``paper`` (CLEAR's 100 epochs).
+    model
+        What is trained: ``linear`` or ``mlp`` on features, ``resnet18`` on images.
     time_column, label_column
         When a sample was made and what is to be predicted; by default ``time`` and ``label``.
     image_column
@@ -89,8 +92,9 @@ def load(
     """
     if protocol not in PROTOCOLS:
         raise unknown("protocol", protocol, PROTOCOLS, "onward list benchmarks")
-    online = PROTOCOLS[protocol].batch is not None
-    recipes = {"cpu": ONLINE, "paper": ONLINE} if online else {"cpu": CPU, "paper": PAPER}
+    recipes = recipes_for(model, PROTOCOLS[protocol])
+    if model == "resnet18":
+        features = IMAGE
     if recipe not in recipes:
         raise unknown("recipe", recipe, recipes, "onward list benchmarks")
     if features not in (HAND_MADE, IMAGE):
