@@ -28,6 +28,7 @@ _CLASSES = ("circle", "square", "star", "wave")
 _ARRIVAL = {"wave": 3}
 _GROUPS_PER_CLASS = 9
 _DRAWINGS = 2
+_RATES = {"mlp": 0.1, "resnet18": 0.02}
 
 OFFLINE = Recipe(
     model="linear",
@@ -83,6 +84,8 @@ def tiny_benchmark(
         pq.write_table(raw.columns, folder / "samples.parquet")
         np.save(folder / "point.npy", raw.wide["point"][np.arange(len(raw))])
     recipe = replace(ONLINE if PROTOCOLS[protocol].batch else OFFLINE, model=model)
+    # What suits a linear layer makes a deep network diverge.
+    recipe = replace(recipe, learning_rate=recipe.learning_rate * _RATES.get(model, 1.0))
     made = Benchmark(
         name="tiny",
         data="points",
