@@ -1,6 +1,7 @@
 """A stream small enough to check a method on in seconds, and awkward enough to be worth it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ _CLASSES = ("circle", "square", "star", "wave")
 _ARRIVAL = {"wave": 3}
 _GROUPS_PER_CLASS = 9
 _DRAWINGS = 2
+_RATES = {"mlp": 0.1, "resnet18": 0.02}
 
 OFFLINE = Recipe(
     model="linear",
@@ -48,7 +50,9 @@ ONLINE = Recipe(
 )
 
 
-def tiny_benchmark(protocol: str = "iid", folder: Path | None = None) -> Benchmark:
+def tiny_benchmark(
+    protocol: str = "iid", folder: Path | None = None, *, model: str = "linear"
+) -> Benchmark:
     """Make a benchmark of four periods of about sixty drifting points each.
 
     One year without labels comes before the first period, groups recur from year to year, and a
@@ -61,6 +65,8 @@ def tiny_benchmark(protocol: str = "iid", folder: Path | None = None) -> Benchma
     folder
         Where to write the samples, as a parquet file and an array; by default they are only in
         memory.
+    model
+        What is trained. ``resnet18`` is shown the points as small images, one line per feature.
 
     Examples
     --------
@@ -77,7 +83,9 @@ def tiny_benchmark(protocol: str = "iid", folder: Path | None = None) -> Benchma
         folder.mkdir(parents=True, exist_ok=True)
         pq.write_table(raw.columns, folder / "samples.parquet")
         np.save(folder / "point.npy", raw.wide["point"][np.arange(len(raw))])
-    recipe = ONLINE if PROTOCOLS[protocol].batch else OFFLINE
+    recipe = replace(ONLINE if PROTOCOLS[protocol].batch else OFFLINE, model=model)
+    # What suits a linear layer makes a deep network diverge.
+    recipe = replace(recipe, learning_rate=recipe.learning_rate * _RATES.get(model, 1.0))
     made = Benchmark(
         name="tiny",
         data="points",
@@ -91,7 +99,7 @@ def tiny_benchmark(protocol: str = "iid", folder: Path | None = None) -> Benchma
         task=OneLabel(),
         protocol=PROTOCOLS[protocol],
         raw=raw,
-        prepare=prepare,
+        prepare=prepare_images if model == "resnet18" else prepare,
         cut=cut,
         recipes={"cpu": recipe},
         recipe="cpu",
@@ -104,6 +112,13 @@ def prepare(table: Table) -> Table:
     """Put the points on the scale of the year before the first period."""
     points = table.wide["point"][np.arange(len(table))]
     return table.with_input(standardise(points, points[table.values("year") == _FIRST_YEAR]))
+
+
+def prepare_images(table: Table) -> Table:
+    """Draw every point as an image of as many lines as it has features, grey by their values."""
+    points = np.asarray(prepare(table).wide["input"][np.arange(len(table))])
+    grey = np.clip(128 + 100 * points, 0, 255).astype(np.uint8)[:, :, None, None]
+    return table.with_input(np.tile(grey, (1, 1, _WIDTH, 3)))
 
 
 def cut(table: Table, protocol: Protocol, seed: int) -> Stream:
