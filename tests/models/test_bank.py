@@ -62,14 +62,3 @@ def test_a_gradient_that_was_replaced_does_not_stay() -> None:
 def test_models_of_different_widths_share_the_batch_only() -> None:
     assert isinstance(side_by_side(_probes(2) + _probes(2, width=5)), OneByOne)
     assert isinstance(side_by_side(_probes(2)), OneByOne)
-
-
-@pytest.mark.parametrize("rows", [slice(0, 3), slice(3, 8), slice(2, 5), slice(0, 0)])
-def test_samples_without_a_slope_add_nothing(rows: slice) -> None:
-    (probe,) = _probes(3)
-    inputs, slope = torch.randn(8, 7), torch.zeros(8, 3)
-    slope[rows] = torch.randn(len(slope[rows]), 3)
-    probe.forward(inputs)
-    probe.backward(slope)
-    torch.testing.assert_close(probe.parameters["weight"].grad, slope.t() @ inputs)
-    torch.testing.assert_close(probe.parameters["bias"].grad, slope.sum(0))
