@@ -56,7 +56,7 @@ def reproduce(
         raise OnwardError(f"none of these rows can be run on {data}: {reasons}")
     workers = jobs or cores()
     first = planned.planned[0]
-    periods = len(benchmark_of(first.run.source).stream(first.seeds[0]))
+    periods = len(benchmark_of(first.run.source).stream(first.repetitions[0]))
     typer.echo(
         f"{wanted.name}: {planned.runs} runs, about {duration(planned.seconds / workers)} "
         f"on {workers} worker{'s' if workers > 1 else ''} if none of them is there yet",

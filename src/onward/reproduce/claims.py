@@ -80,7 +80,7 @@ class Tested:
     """A pair and what the seeds say of it; gains are above minus below, in the unit of scores."""
 
     pair: Pair
-    seeds: tuple[int, ...]
+    repetitions: tuple[int, ...]
     gains: tuple[float, ...]
     interval: tuple[float, float]
     verdict: Verdict
@@ -146,7 +146,7 @@ def judge(
     claim
         What is claimed.
     scores
-        Our scores, by cell and seed; cells that were not run are not there.
+        Our scores, by cell and repetition; cells that were not run are not there.
     published
         Returns the published number of a cell.
     """
@@ -157,12 +157,12 @@ def judge(
 
 def _test(pair: Pair, scores: Mapping[Cell, Mapping[int, float]]) -> Tested | None:
     above, below = scores.get(pair.above, {}), scores.get(pair.below, {})
-    seeds = tuple(sorted(set(above) & set(below)))
-    if not seeds:
+    both = tuple(sorted(set(above) & set(below)))
+    if not both:
         return None
-    verdict = compare([above[s] for s in seeds], [below[s] for s in seeds], level=LEVEL)
-    gains = tuple(above[seed] - below[seed] for seed in seeds)
-    return Tested(pair, seeds, gains, sign_flip_interval(gains, level=LEVEL), verdict)
+    verdict = compare([above[n] for n in both], [below[n] for n in both], level=LEVEL)
+    gains = tuple(above[number] - below[number] for number in both)
+    return Tested(pair, both, gains, sign_flip_interval(gains, level=LEVEL), verdict)
 
 
 def _answer(claim: Claim, tested: Sequence[Tested]) -> Answer:

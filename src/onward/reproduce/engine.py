@@ -22,7 +22,7 @@ class Outcome:
     plan
         What was run.
     scores
-        Our scores, by cell and seed.
+        Our scores, by cell and repetition.
     judgements
         The answers to the claims that name anything that was run.
     summaries
@@ -77,7 +77,8 @@ def outcome(plan: Plan, records: Sequence[tuple[Planned, Sequence[RunRecord]]]) 
         for column in each.columns:
             function = METRICS[column.metric].function
             scores[Cell(each.row.name, column.name)] = {
-                run.spec.seed: function(run.matrix()) for run in runs
+                number: function(run.matrix())
+                for number, run in zip(each.repetitions, runs, strict=True)
             }
         first = each.columns[0]
         label = " ".join([first.protocol, *map(str, first.load.values())])
@@ -95,4 +96,4 @@ def _by_planned(
     order: Sequence[Planned], records: Sequence[RunRecord]
 ) -> list[tuple[Planned, list[RunRecord]]]:
     left = iter(records)
-    return [(each, [next(left) for _ in each.seeds]) for each in order]
+    return [(each, [next(left) for _ in each.repetitions]) for each in order]

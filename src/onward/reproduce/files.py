@@ -90,7 +90,7 @@ def _cell(outcome: Outcome, cell: Cell) -> dict[str, Any]:
         else {
             "mean": _percent(ours.mean),
             "deviation": _percent(ours.deviation),
-            "seeds": list(outcome.scores[cell]),
+            "repetitions": list(outcome.scores[cell]),
             "values": [_percent(value) for value in ours.values],
         },
         "published": {
@@ -129,7 +129,7 @@ def _pair(tested: Tested) -> dict[str, Any]:
         "difference": _percent(verdict.difference),
         "interval": [_percent(end) for end in tested.interval],
         "p": verdict.p,
-        "seeds": list(tested.seeds),
+        "repetitions": list(tested.repetitions),
     }
 
 

@@ -1,7 +1,6 @@
 """The pictures of an outcome: score matrices of a row, and rows along a parameter."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -28,11 +27,18 @@ def matrices(outcome: Outcome, row: Row) -> Figure:
     All rows of a table are on one colour scale.
     """
     every = [summary for found in outcome.summaries.values() for summary in found]
-    shown = [
-        replace(summary, label=f"{row.label}, {summary.label}")
-        for summary in outcome.summaries[row.name]
-    ]
-    return score_matrices(shown, score_limits(every))
+    shown = outcome.summaries[row.name]
+    figure = score_matrices(shown, score_limits(every), columns=2)
+    counts = sorted({len(summary.records) for summary in shown})
+    runs = " or ".join(map(str, counts))
+    figure.suptitle(
+        f"{row.label} · {outcome.plan.data}, {outcome.plan.recipe} recipe, mean of {runs} runs",
+        x=0.02,
+        ha="left",
+        fontsize=10,
+        color=FAINT,
+    )
+    return figure
 
 
 @styled

@@ -19,12 +19,14 @@ class Planned:
     row: Row
     columns: tuple[Column, ...]
     run: Run
-    seeds: tuple[int, ...]
+    repetitions: tuple[int, ...]
 
     def jobs(self) -> list[Job]:
         """Return the runs."""
+        run = self.run
         return [
-            Job(self.run.source, self.run.method, seed, self.run.options) for seed in self.seeds
+            Job(run.source, run.method, number * run.seed_step, run.options)
+            for number in self.repetitions
         ]
 
 
@@ -41,12 +43,12 @@ class Plan:
     @property
     def runs(self) -> int:
         """How many runs there are."""
-        return sum(len(each.seeds) for each in self.planned)
+        return sum(len(each.repetitions) for each in self.planned)
 
     @property
     def seconds(self) -> float:
         """About how many CPU seconds they take."""
-        return sum(len(each.seeds) * each.row.seconds[self.recipe] for each in self.planned)
+        return sum(len(each.repetitions) * each.row.seconds[self.recipe] for each in self.planned)
 
     def rows(self) -> list[Row]:
         """Return the rows that have a run."""
@@ -98,7 +100,7 @@ def plan(
     rows
         Names of rows, or patterns such as ``linear/*``; all by default.
     seeds
-        The same seeds for every row; by default as many as the row and its claims need.
+        The same repetitions for every row; by default as many as it and its claims need.
     """
     if recipe not in RECIPES:
         raise unknown("recipe", recipe, RECIPES, "onward reproduce --help")

@@ -63,7 +63,7 @@ class Row:
     load
         Options of `onward.load` that this row has and others have not.
     seeds
-        How many seeds it is run with; a claim that names it may ask for more.
+        How often it is repeated under other seeds; a claim that names it may ask for more.
     """
 
     name: str
@@ -78,11 +78,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Run:
-    """What a cell is computed from, all but the seed."""
+    """What a cell is computed from, all but the seed: repetition n has the seed n × `seed_step`.
+
+    A benchmark may deal its data so that two protocols share a deal under other seeds than equal
+    ones; cells are paired by repetition.
+    """
 
     source: Source
     method: str
     options: Mapping[str, Any]
+    seed_step: int = 1
 
 
 @dataclass(frozen=True)

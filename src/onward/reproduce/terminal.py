@@ -50,7 +50,7 @@ def _table(outcome: Outcome) -> Table:
     for protocol, members in groupby(columns, key=lambda column: column.protocol):
         for at, column in enumerate(members):
             # Words one below the other, and the protocol above the first of its columns.
-            heading = column.heading.replace(" ", "\n")
+            heading = column.heading.replace(" ", "\n").replace("-", "-\n")
             lead = Text(protocol if at == 0 else "", style="bold")
             result.add_column(Text("\n").join([lead, Text(heading)]), justify="right", no_wrap=True)
     for row in outcome.plan.rows():
