@@ -9,8 +9,6 @@ class Panel:
 
     Parameters
     ----------
-    heading
-        What stands above the panel.
     axis
         What the number is.
     rows
@@ -19,7 +17,6 @@ class Panel:
         Whether the axis is.
     """
 
-    heading: str
     axis: str
     rows: dict[float, str]
     logarithmic: bool = False
@@ -27,8 +24,13 @@ class Panel:
 
 @dataclass(frozen=True)
 class Curves:
-    """Panels side by side, with a line for each of some columns."""
+    """A row of panels for each parameter, in it a panel for each of some columns.
+
+    ``reference`` is the row that the others are measured against: levels differ from data to
+    data, gains can be compared.
+    """
 
     title: str
-    panels: tuple[Panel, ...]
+    reference: str
+    parameters: tuple[Panel, ...]
     columns: tuple[str, ...]

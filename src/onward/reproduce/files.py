@@ -35,10 +35,11 @@ def write(outcome: Outcome, out: Path) -> list[Path]:
     with storage(out):
         for row, path in zip(_pictured(outcome), pictures.values(), strict=True):
             write_atomic(path, to_png(matrices(outcome, row)))
-        if outcome.plan.table.curves is not None:
-            title, path = outcome.plan.table.curves.title, out / f"{name}-curves.png"
-            write_atomic(path, to_png(curves(outcome)))
-            pictures = {title: path, **pictures}
+        wanted = outcome.plan.table.curves
+        if wanted is not None:
+            path = out / f"{name}-curves.png"
+            write_atomic(path, to_png(curves(outcome, wanted)))
+            pictures = {wanted.title: path, **pictures}
         paths = {label: path.relative_to(out).as_posix() for label, path in pictures.items()}
         numbers, page = out / f"{name}.json", out / f"{name}.md"
         text = json.dumps({**to_json(outcome), "pictures": paths}, indent=1, ensure_ascii=False)

@@ -21,6 +21,7 @@ ROWS = tuple(
         method="biased_reservoir",
         options={"alpha": alpha.option},
         seconds=LINEAR,
+        seeds=10,
     )
     for alpha in ALPHAS
 )
@@ -54,20 +55,19 @@ TABLE = PaperTable(
         "its own next-domain (89.8): probably a misprint.",
     ),
     curves=Curves(
-        title="How strongly a memory of one bucket should prefer recent samples",
-        panels=(
+        title="How strongly should a memory of one bucket prefer recent samples?",
+        reference="alpha=1",
+        parameters=(
             Panel(
-                heading="fixed α",
-                axis="α (1 prefers nothing)",
-                rows={a.number: a.name for a in ALPHAS if not a.dynamic},
+                axis="fixed α",
+                rows={alpha.number: alpha.name for alpha in ALPHAS if not alpha.dynamic},
                 logarithmic=True,
             ),
             Panel(
-                heading="α = c i/k",
-                axis="c, the share of new samples that enters",
-                rows={a.number: a.name for a in ALPHAS if a.dynamic},
+                axis="c in α = c i/k",
+                rows={alpha.number: alpha.name for alpha in ALPHAS if alpha.dynamic},
             ),
         ),
-        columns=("iid_in_domain", "iid_bwt", "iid_next_domain", "stream_next_domain"),
+        columns=("iid_bwt", "iid_in_domain", "iid_next_domain", "stream_next_domain"),
     ),
 )
