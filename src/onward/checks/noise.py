@@ -22,8 +22,8 @@ _CONTENT = ("label", "labels", "text")
 
 def rows_of(stream: Stream, upto: int) -> Rows:
     """Return the rows of the periods up to this one, train and test alike."""
-    parts = [side.rows for period in stream[: upto + 1] for side in (period.train, period.test)]
-    return np.concatenate(parts)
+    past = stream[: upto + 1]
+    return np.concatenate([rows for period in past for rows in (period.shown, period.test.rows)])
 
 
 def dates(table: Table) -> Array:
