@@ -13,6 +13,7 @@ class Draws(IntEnum):
     WEIGHTS = 3
     BATCHES = 4
     CLASSES = 5
+    VARIATION = 8
 
 
 def draws(use: Draws, *key: int) -> np.random.Generator:
