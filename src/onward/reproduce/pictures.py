@@ -134,7 +134,8 @@ def _ours(outcome: Outcome, row: str, reference: str, column: Column) -> _Bar | 
     low, high = sign_flip_interval(gains.values, LEVEL)
     if math.isinf(low):
         return gains.mean, 0.0, 0.0
-    return gains.mean, gains.mean - low, high - gains.mean
+    # Rounding may put an end on the wrong side of the mean where all gains are equal.
+    return gains.mean, max(gains.mean - low, 0.0), max(high - gains.mean, 0.0)
 
 
 def _published(outcome: Outcome, row: str, reference: str, column: Column) -> float | None:
