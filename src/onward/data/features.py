@@ -15,6 +15,7 @@ VERSION = "hog-colour-1"
 _CELL, _DIRECTIONS, _BLOCK = 8, 9, 2
 _COLOURS, _FIELDS = 5, 4
 _AT_ONCE = 512
+_ROWS_AT_ONCE = 1 << 12
 
 
 def hog_colour(images: Array) -> NDArray[np.float32]:
@@ -105,5 +106,11 @@ def standardise(features: Array, reference: Array) -> NDArray[np.float32]:
     """
     mean = reference.mean(0, dtype=np.float64)
     deviation = reference.std(0, dtype=np.float64)
-    scaled = (features - mean) / np.where(deviation > 1e-6, deviation, 1.0)
-    return np.asarray(np.clip(scaled, -3, 3) / np.sqrt(features.shape[1]), np.float32)
+    deviation = np.where(deviation > 1e-6, deviation, 1.0)
+    result = np.empty(features.shape, np.float32)
+    # A few rows at a time: millions need no second and third copy in double precision.
+    for start in range(0, len(features), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        scaled = (features[rows] - mean) / deviation
+        result[rows] = np.clip(scaled, -3, 3) / np.sqrt(features.shape[1])
+    return result
