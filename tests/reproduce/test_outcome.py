@@ -96,7 +96,7 @@ def test_curves_show_gains_over_the_reference() -> None:
     figure = curves(outcome, wanted)
     assert len(figure.axes) == 8
     for axes in figure.axes:
-        lines = {line.get_marker(): np.asarray(line.get_ydata()) for line in axes.lines}
+        lines = {line.get_marker(): np.asarray(line.get_ydata(), float) for line in axes.lines}
         # The scores are the published ones, so both lines are the same.
         np.testing.assert_allclose(lines["o"], lines["D"], atol=1e-9)
     # The reference is in the first panel, with no gain over itself; published: 90.0 against 90.6.
