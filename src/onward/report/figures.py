@@ -223,7 +223,7 @@ def accuracy_by_distance(
     axes.set_xticks(shown, [_distance_label(d, years) for d in shown])
     unit = "periods (years)" if years else "periods"
     axes.set_xlabel(f"{unit} from the last one learned to the one tested")
-    percent_axis(axes, "right answers")
+    _percent_axis(axes, "right answers")
     # Names stand on the left: on the right all methods meet in the one model that is so old.
     axes.yaxis.tick_right()
     axes.yaxis.set_label_position("right")
@@ -297,13 +297,12 @@ def quality_against_cost(summaries: Sequence[Summary], palette: Mapping[str, str
         axes.scatter(point.x, point.y, area, color=colour, ec="white", zorder=2)
     axes.set_xlim(0, 1.2 * max((summary.cost["cpu_seconds"] for summary in shown), default=1))
     axes.set_xlabel("CPU seconds of a run")
-    percent_axis(axes, "right answers on the next period")
+    _percent_axis(axes, "right answers on the next period")
     label_points(axes, points, palette)
     return figure
 
 
-def percent_axis(axes: Axes, label: str) -> None:
-    """Let the vertical axis count percent of something."""
+def _percent_axis(axes: Axes, label: str) -> None:
     axes.yaxis.set_major_formatter("{x:g} %")
     axes.set_ylabel(label)
     axes.grid(axis="y", color=RULE, lw=0.8)

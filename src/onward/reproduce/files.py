@@ -57,6 +57,7 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
         "citation": table.citation,
         "data": plan.data,
         "recipe": plan.recipe,
+        "command": table.command(plan.data, plan.recipe),
         "unit": "percent",
         "columns": [
             {"name": c.name, "heading": c.heading, "protocol": c.protocol, "metric": c.metric}
@@ -144,6 +145,7 @@ def _markdown(outcome: Outcome, pictures: dict[str, str]) -> Iterator[str]:
     yield f"# {table.name}: {table.title}\n"
     yield f"{table.citation}. Ours: `{plan.data}`, {plan.recipe} recipe, "
     yield f"{words.seeds_used(outcome)} seeds; percent, mean ± one standard deviation.\n"
+    yield f"    {table.command(plan.data, plan.recipe)}\n"
     yield _line(["", "", *(f"{column.protocol} {column.heading}" for column in columns)])
     yield _line(["---", "---", *("---:" for _ in columns)])
     for row in plan.rows():

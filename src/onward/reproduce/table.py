@@ -148,10 +148,9 @@ class PaperTable:
         """The name without its family: what files are called."""
         return self.name.rpartition("/")[2]
 
-    @property
-    def command(self) -> str:
-        """The command that makes it, where ``DATA`` is ``emoji`` or a folder."""
-        return f"onward reproduce {self.name} --data DATA --recipe RECIPE --out DIR"
+    def command(self, data: str, recipe: str) -> str:
+        """Return the command that makes it."""
+        return f"onward reproduce {self.name} --data {data} --recipe {recipe} --out DIR"
 
     @cached_property
     def _values(self) -> PublishedValues:
