@@ -21,7 +21,9 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 
 
 def test_from_a_file_to_scores_in_one_command(onward: Terminal, tmp_path: Path) -> None:
-    path = write_csv(tmp_path / "table.csv")
+    columns = points()
+    columns["kind"][5] = None
+    path = write_csv(tmp_path / "table.csv", columns)
     words = ("run", "yours", "--data", path, *COLUMNS, "--group-column", "who")
     options = ("--periods", "yearly", "--method", "finetune", "--method", "nap", "--jobs", "1")
     code, out, _ = onward(*words, *options, "--out", tmp_path / "results", "--json")
@@ -29,6 +31,10 @@ def test_from_a_file_to_scores_in_one_command(onward: Terminal, tmp_path: Path) 
     finetune, nap = json.loads(out)
     assert finetune["periods"] == ["2018", "2019", "2020", "2021"]
     assert 0 < nap["metrics"]["next_domain"]["mean"] <= 1
+    code, out, _ = onward(*words, *options, "--out", tmp_path / "results")
+    assert code == 0
+    assert "left out: 1 rows without a label (kept, unlabelled)" in out
+    assert "What is right tomorrow?" in out
     code, out, _ = onward("check", "results", tmp_path / "results")
     assert (code, "2 run folders checked, 0 with problems" in out) == (0, True)
 
