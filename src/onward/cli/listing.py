@@ -9,10 +9,14 @@ from rich.table import Table
 
 from onward.benchmarks import LISTED
 from onward.cli.console import console
+from onward.configs import TABLES
 from onward.data import emoji_history
 from onward.methods import METHODS
 from onward.metrics import METRICS
 from onward.protocols import PROTOCOLS
+from onward.reproduce.plan import RECIPES
+from onward.reproduce.table import PaperTable
+from onward.reproduce.words import duration
 
 
 class Kind(StrEnum):
@@ -22,6 +26,7 @@ class Kind(StrEnum):
     methods = "methods"
     metrics = "metrics"
     data = "data"
+    tables = "tables"
 
 
 def list_catalogue(
@@ -31,7 +36,7 @@ def list_catalogue(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List benchmarks, methods, metrics and data."""
+    """List benchmarks, methods, metrics, data and published tables."""
     kinds = [kind] if kind else list(Kind)
     found = {k.value: _entries(k) for k in kinds}
     if as_json:
@@ -72,6 +77,12 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         return [
             {"name": m.name, "summary": m.summary, "source": m.source} for m in METRICS.values()
         ]
+    if kind is Kind.tables:
+        return [
+            {"name": table.name, "summary": table.title, "rows": len(table.rows)}
+            | {f"runs, CPU time ({recipe})": _cost(table, recipe) for recipe in RECIPES}
+            for table in TABLES.values()
+        ]
     card = emoji_history.card()
     return [
         {
@@ -81,6 +92,11 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
             "sha256": card["content_sha256"],
         }
     ]
+
+
+def _cost(table: PaperTable, recipe: str) -> str:
+    runs, seconds = table.cost(recipe)
+    return f"{runs}, {duration(seconds)}"
 
 
 def _text(value: Any) -> str:
