@@ -105,12 +105,16 @@ def retrained(benchmark: Benchmark, training: Mapping[str, Any]) -> Benchmark:
     """Return a benchmark whose recipe has some other numbers; the spec of a run shows them."""
     if not training:
         return benchmark
-    recipe = benchmark.recipes[benchmark.recipe]
+    other = changed(benchmark.recipes[benchmark.recipe], training)
+    return replace(benchmark, recipes={**benchmark.recipes, benchmark.recipe: other})
+
+
+def changed(recipe: Any, training: Mapping[str, Any]) -> Any:
+    """Return a recipe with some other numbers."""
     for name in training:
         if name not in vars(recipe):
             raise unknown("number of the recipe", name, vars(recipe), "onward run --help")
     try:
-        other = replace(recipe, **training)
+        return replace(recipe, **training)
     except TypeError as error:
         raise OnwardError(f"the recipe cannot be changed by {dict(training)}: {error}") from error
-    return replace(benchmark, recipes={**benchmark.recipes, benchmark.recipe: other})

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from onward.benchmarks.clear_official import load_official
+from onward.benchmarks.backbones import load_backbone, with_backbone
+from onward.benchmarks.clear_official import IMAGE, RATES, load_official
 from onward.data.cache import cache_folder
 from onward.data.emoji_history import FOLDER, GROUPS, TWEMOJI, card, load_emoji, with_features
 from onward.data.split import held_out
@@ -56,6 +57,8 @@ def load(
     features: str | None = None,
     size: int | None = None,
     missing: str | None = None,
+    backbone: str | None = None,
+    weights: str | None = None,
 ) -> Benchmark:
     """Load CLEAR: its emoji edition, or its official data from a folder.
 
@@ -73,7 +76,14 @@ def load(
         ``cpu`` (30 epochs) or ``paper`` (100 epochs).
     features, size, missing
         Options of the official data, see `load_official`.
+    backbone, weights
+        A pre-trained encoder, see ``onward list backbones``, and the file or folder with its
+        weights: its features of the images take the place of all others.
     """
+    if backbone is not None:
+        return _read_by(backbone, weights, data, protocol, recipe, size, missing)
+    if weights is not None:
+        raise OnwardError("expected the backbone that these weights are for. Name it: --backbone")
     given = {"features": features, "size": size, "missing": missing}
     official: dict[str, Any] = {name: v for name, v in given.items() if v is not None}
     if protocol not in PROTOCOLS:
@@ -112,6 +122,34 @@ def load(
         recipe=recipe,
         files=(FOLDER, cache_folder()),
     )
+
+
+def _read_by(
+    backbone: str,
+    weights: str | None,
+    data: str,
+    protocol: str,
+    recipe: str,
+    size: int | None,
+    missing: str | None,
+) -> Benchmark:
+    """Load CLEAR with the features that a backbone reads from its images."""
+    found = load_backbone(backbone, weights)
+    if size not in (None, found.size):
+        raise OnwardError(f"expected no size: the backbone reads {found.size} pixels")
+    if data == "emoji":
+        return with_backbone(load(data, protocol, recipe), found, past=first_snapshot)
+    images = load(data, protocol, recipe, features=IMAGE, size=found.size, missing=missing)
+    rates = {
+        name: replace(values, learning_rate=RATES.get(backbone, values.learning_rate))
+        for name, values in images.recipes.items()
+    }
+    return with_backbone(replace(images, recipes=rates), found)
+
+
+def first_snapshot(table: Table) -> Array:
+    """Say which emoji are of the unlabelled first snapshot."""
+    return np.asarray(table.values("snapshot") == 0)
 
 
 def cut_emoji(table: Table, protocol: Protocol, seed: int) -> Stream:

@@ -32,7 +32,7 @@ from onward.types import (
 
 IMAGE = "image"
 # Supplement, section 6: the one kind of features that is learned at another rate.
-_RATES = {"imagenet": 0.1}
+RATES = {"imagenet": 0.1}
 _TEST_SHARE = 0.3
 # The seeds that the paper reports.
 _SEEDS = 5
@@ -109,7 +109,7 @@ def load_official(
         prepare=partial(_prepare, column=column),
         cut=partial(cut_official, classes=found.classes),
         recipes={
-            name: replace(values, learning_rate=_RATES.get(features, values.learning_rate))
+            name: replace(values, learning_rate=RATES.get(features, values.learning_rate))
             for name, values in recipes.items()
         },
         recipe=recipe,

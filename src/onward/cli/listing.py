@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from onward.benchmarks import BENCHMARKS, load
+from onward.benchmarks.backbones import BACKBONES
 from onward.cli.console import console
 from onward.data import emoji_history
 from onward.methods import METHODS
@@ -22,6 +23,7 @@ class Kind(StrEnum):
     methods = "methods"
     metrics = "metrics"
     data = "data"
+    backbones = "backbones"
 
 
 def list_catalogue(
@@ -31,7 +33,7 @@ def list_catalogue(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List benchmarks, methods, metrics and data."""
+    """List benchmarks, methods, metrics, data and backbones."""
     kinds = [kind] if kind else list(Kind)
     found = {k.value: _entries(k) for k in kinds}
     if as_json:
@@ -72,6 +74,8 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         return [
             {"name": m.name, "summary": m.summary, "source": m.source} for m in METRICS.values()
         ]
+    if kind is Kind.backbones:
+        return [{"name": name, "summary": card.summary} for name, card in BACKBONES.items()]
     card = emoji_history.card()
     return [
         {

@@ -33,6 +33,11 @@ _LOADED = {
         str | None, typer.Option(help="If images are missing: stop, or skip and record it.")
     ],
     "model": Annotated[str | None, typer.Option(help="What is trained: linear, mlp, resnet18.")],
+    "backbone": Annotated[
+        str | None,
+        typer.Option(help="A pre-trained encoder that reads the images: onward list backbones."),
+    ],
+    "weights": Annotated[str | None, typer.Option(help="The backbone's weights.")],
     "grain": Annotated[
         str | None, typer.Option(help="online: samples shown at a time, or day. Default: 10.")
     ],

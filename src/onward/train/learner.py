@@ -1,8 +1,6 @@
 """The gradient learner: any method of the five questions, trained under a budget, resumable."""
 
-import contextlib
 import copy
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from onward.results.state import load_state, save_state
 from onward.seeds import Draws, draws
 from onward.train.method import GradientMethod, Step, TrainingSet
 from onward.train.sgd import SGD
+from onward.train.threads import one_thread
 from onward.types import Array, Rows, Setting, View
 
 
@@ -50,7 +49,7 @@ class GradientLearner:
 
     def learn(self, view: View, budget: Budget) -> None:
         """Train on the view as the method says."""
-        with _one_thread():
+        with one_thread():
             resumed = self._steps_done is not None
             if not resumed:
                 # A copy: the method may go on changing what it returned.
@@ -72,7 +71,7 @@ class GradientLearner:
         """Return the model's outputs."""
         if self._model is None:
             raise OnwardError("predict was called before anything had been learned")
-        with _one_thread():
+        with one_thread():
             return self._model.predict(torch.from_numpy(view.inputs())).numpy()
 
     def save(self, folder: Path) -> None:
@@ -210,15 +209,3 @@ class Steps:
         wanted = self.per_epoch * self._training.replay if len(spare) else 0
         rounds = [rng.permutation(spare) for _ in range(-(-wanted // max(len(spare), 1)))]
         self._replay = np.concatenate(rounds) if rounds else spare[:0]
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Compute on one thread: the same numbers on every machine, and one worker per core."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        torch.set_num_threads(before)
