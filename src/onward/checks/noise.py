@@ -21,8 +21,12 @@ _CONTENT = ("label", "labels", "text")
 
 
 def rows_of(stream: Stream, upto: int) -> Rows:
-    """Return the rows of the periods up to this one, train and test alike."""
-    parts = [side.rows for period in stream[: upto + 1] for side in (period.train, period.test)]
+    """Return the rows of the periods up to this one, train, unlabelled and test alike."""
+    parts = [
+        rows
+        for period in stream[: upto + 1]
+        for rows in (period.train.rows, period.unlabelled, period.test.rows)
+    ]
     return np.concatenate(parts)
 
 

@@ -24,10 +24,11 @@ def online_shows_each_sample_once(subject: MethodSubject) -> str:
     protocol = subject.benchmark.protocol
     batch = protocol.batch if isinstance(protocol.batch, int) else _BATCH
     online = replace(protocol, batch=batch, labelled=1.0, limits={**protocol.limits, "passes": 1})
-    watched = observe(replace(subject.benchmark, protocol=online), subject.chosen, subject.seed)
+    shown = replace(subject.benchmark, protocol=online)
+    watched = observe(shown, subject.chosen, subject.seed)
     if watched.error is not None:
         raise Skipped(f"it does not learn online: {watched.error}")
-    views, stream = watched.log.views, subject.benchmark.stream(subject.seed)
+    views, stream = watched.log.views, shown.stream(subject.seed)
     if not np.array_equal(np.concatenate(views), training_rows(stream)):
         raise expected("every training sample once, in order", "others", _MEND)
     days = [dates(stream.table)[rows] for rows in views]

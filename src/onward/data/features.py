@@ -102,7 +102,16 @@ def standardise(features: Array, reference: Array) -> NDArray[np.float32]:
     reference
         The samples that set the scale: a past that every learner knows.
     """
-    mean = reference.mean(0, dtype=np.float64)
+    return scaled(features, *scale_of(reference))
+
+
+def scale_of(reference: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean and the deviation of each feature; 1 where nothing deviates."""
     deviation = reference.std(0, dtype=np.float64)
-    scaled = (features - mean) / np.where(deviation > 1e-6, deviation, 1.0)
-    return np.asarray(np.clip(scaled, -3, 3) / np.sqrt(features.shape[1]), np.float32)
+    return reference.mean(0, dtype=np.float64), np.where(deviation > 1e-6, deviation, 1.0)
+
+
+def scaled(features: Array, mean: Array, deviation: Array) -> NDArray[np.float32]:
+    """Centre, scale, clip to ±3, and divide by √width."""
+    centred = (features - mean) / deviation
+    return np.asarray(np.clip(centred, -3, 3) / np.sqrt(features.shape[1]), np.float32)

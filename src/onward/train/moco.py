@@ -23,6 +23,7 @@ from torch.nn import functional
 
 from onward.errors import DamagedFolderError, unknown
 from onward.models.augment import AUGMENTATIONS, augmented
+from onward.models.embed import embed
 from onward.models.encoder import ENCODERS, Encoder, build_encoder
 from onward.models.macs import forward_macs
 from onward.seeds import Draws, draws
@@ -139,7 +140,9 @@ class Moco:
         self._queue = functional.normalize(torch.from_numpy(queue), dim=1)
         self._next = 0
         self._descent = self._begin_descent({})
-        self.macs = 2 * forward_macs(self._query, (3, recipe.size, recipe.size))
+        shape = (3, recipe.size, recipe.size)
+        self.macs = 2 * forward_macs(self._query.eval(), shape)
+        self._query.train()
 
     @property
     def encoder(self) -> Encoder:
@@ -187,6 +190,13 @@ class Moco:
         self._queue[places] = keys
         self._next = (self._next + len(keys)) % len(self._queue)
         return float(loss)
+
+    def features(self, images: Array) -> Array:
+        """Return what a probe reads from images given as bytes; nothing of them is remembered."""
+        self.encoder.eval()
+        found = embed(images, self.encoder.features, self.recipe.size)
+        self.encoder.train()
+        return found
 
     def state(self) -> dict[str, Any]:
         """Return everything that further steps need, as arrays and numbers."""
