@@ -5,16 +5,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onward import checks, learners, memory, metrics
-    from onward.benchmarks import load
+    from onward.benchmarks import Source, load
     from onward.loop import run
+    from onward.tuning import tune
 
 __version__ = "0.1.0"
 
 # Imported at first use, so that `import onward` costs milliseconds and loads no framework.
 _MODULES = ("checks", "learners", "memory", "metrics")
-_FUNCTIONS = {"load": "onward.benchmarks", "run": "onward.loop"}
+_FUNCTIONS = {
+    "Source": "onward.benchmarks",
+    "load": "onward.benchmarks",
+    "run": "onward.loop",
+    "tune": "onward.tuning",
+}
 
-__all__ = ["checks", "learners", "load", "memory", "metrics", "run"]
+__all__ = ["Source", "checks", "learners", "load", "memory", "metrics", "run", "tune"]
 
 
 def __getattr__(name: str) -> Any:

@@ -111,12 +111,16 @@ class OneByOne:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A method that was found: its name, how to build a learner, and what identifies its code."""
+    """A method that was found: its name, how to build a learner, and what identifies its code.
+
+    ``parameters`` are the names of the options that it takes.
+    """
 
     name: str
     options: Mapping[str, Any]
     digest: str | None
     build: Method
+    parameters: tuple[str, ...] = ()
 
 
 def choose(
@@ -153,7 +157,13 @@ def choose(
                 f"method {method!r} works on {', '.join(card.tasks)}, and this benchmark is "
                 f"{task.name}. Methods that fit: {', '.join(fitting) or 'none yet'}"
             )
-        return Chosen(method, options, None, lambda setting: _build(card.make, options, setting))
+        return Chosen(
+            method,
+            options,
+            None,
+            lambda setting: _build(card.make, options, setting),
+            _parameters(card.make),
+        )
     return _of_object(method, options, _name_of(method), fingerprint(method))
 
 
@@ -163,7 +173,17 @@ def _of_object(found: Any, options: dict[str, Any], name: str, digest: str) -> C
             f"options ({', '.join(options)}) go to a method that is still to be made; {name} is "
             "made already. Give its class, or leave the options out"
         )
-    return Chosen(name, options, digest, lambda setting: _build(found, options, setting))
+    return Chosen(
+        name,
+        options,
+        digest,
+        lambda setting: _build(found, options, setting),
+        _parameters(found) if isinstance(found, type) else (),
+    )
+
+
+def _parameters(kind: type) -> tuple[str, ...]:
+    return tuple(name for name in inspect.signature(kind).parameters if name != "setting")
 
 
 def _build(found: Any, options: Mapping[str, Any], setting: Setting) -> Learner:
@@ -186,7 +206,7 @@ def _make(kind: type, options: Mapping[str, Any], setting: Setting) -> Any:
     try:
         signature.bind(**told, **options)
     except TypeError as error:
-        taken = ", ".join(name for name in signature.parameters if name != "setting") or "none"
+        taken = ", ".join(_parameters(kind)) or "none"
         raise OnwardError(
             f"options of {kind.__name__} do not fit: {error}. It takes: {taken}"
         ) from error

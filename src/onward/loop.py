@@ -61,6 +61,7 @@ def run(
     *,
     options: Mapping[str, Any] | None = None,
     limits: Mapping[str, float] | None = None,
+    tuned: Mapping[str, Any] | None = None,
     keep_predictions: bool = True,
     checkpoint_seconds: float = 30.0,
     watch: Watch = lambda event: None,
@@ -81,6 +82,8 @@ def run(
         Keyword arguments of the method.
     limits
         A budget beyond the protocol's, by the names of `onward.budget.LIMITS`.
+    tuned
+        Where the options were chosen and what that cost, for the record: `Tuned.summary`.
     keep_predictions
         Whether each single decision is kept.
     checkpoint_seconds
@@ -118,10 +121,12 @@ def run(
         protocol=asdict(benchmark.protocol),
         recipe_name=benchmark.recipe,
         recipe=asdict(recipe),
+        recipe_changes=dict(benchmark.recipe_changes),
         method=chosen.name,
         method_options=dict(chosen.options),
         method_digest=chosen.digest,
         limits=limits,
+        tuned=None if tuned is None else dict(tuned),
         seed=seed,
         periods=[period.name for period in stream],
     ).as_stored()
@@ -135,7 +140,7 @@ def run(
             watch(Event("done before", spec))
         else:
             if out is not None:
-                write_stream_card(Path(out), benchmark, stream)
+                write_stream_card(Path(out), spec.stream_name, benchmark, stream)
             loop = _Loop(benchmark, stream, learner, folder, limits, checkpoint_seconds, watch)
             loop.play(keep_predictions=keep_predictions)
             watch(Event("done", spec))

@@ -34,6 +34,7 @@ class Job:
     seed: int
     options: Mapping[str, Any] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
+    tuned: Mapping[str, Any] | None = None
     keep_predictions: bool = True
     checkpoint_seconds: float = 30.0
 
@@ -109,6 +110,7 @@ def _run(job: Job, out: Path, watch: Watch) -> RunRecord:
         out,
         options=job.options,
         limits=job.limits,
+        tuned=job.tuned,
         keep_predictions=job.keep_predictions,
         checkpoint_seconds=job.checkpoint_seconds,
         watch=watch,

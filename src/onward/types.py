@@ -69,6 +69,11 @@ class Period:
     classes: tuple[str, ...]
     unlabelled: Rows = field(default_factory=lambda: np.empty(0, np.int64))
 
+    @property
+    def shown(self) -> Rows:
+        """The rows that it brings for training, with labels and without."""
+        return np.concatenate([self.train.rows, self.unlabelled])
+
 
 @dataclass(frozen=True, eq=False)
 class Stream(Sequence[Period]):
@@ -291,6 +296,8 @@ class Benchmark:
     options
         What was asked that neither the data, the protocol nor the recipe tells; it is part of
         what a run is.
+    recipe_changes
+        The numbers of the recipe in use that are not as the benchmark's authors set them.
     """
 
     name: str
@@ -305,6 +312,7 @@ class Benchmark:
     recipe: str
     files: tuple[Path, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    recipe_changes: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def table(self) -> Table:

@@ -35,7 +35,7 @@ def test_card_and_machines_come_from_the_results_folder(make: Callable, tmp_path
     ]
     assert stream_card(records) is None
     assert [machine.onward for machine in environments(records)] == ["0.1.0", "0.2.0"]
-    card = tmp_path / "clear" / "stream" / ("d" * 16) / "card.json"
+    card = tmp_path / "clear" / "stream" / records[0].spec.stream_name / "card.json"
     card.parent.mkdir(parents=True)
     card.write_text(CARD)
     found = stream_card(records)
@@ -55,7 +55,7 @@ def test_years_are_those_between_the_dates_not_a_count_of_periods(
     make: Callable, tmp_path: Path
 ) -> None:
     record = written(make([[0.5]]), tmp_path)
-    card = tmp_path / "clear" / "stream" / ("d" * 16) / "card.json"
+    card = tmp_path / "clear" / "stream" / record.spec.stream_name / "card.json"
     card.parent.mkdir(parents=True)
     card.write_text(CARD)
     found = stream_card([record])

@@ -23,6 +23,7 @@ def load(
     *,
     grain: int | str | None = None,
     new_classes: bool = False,
+    tuning_periods: int | None = None,
     **options: Any,
 ) -> Benchmark:
     """Load a benchmark.
@@ -39,6 +40,9 @@ def load(
         Online only: how many samples are shown at a time, or ``day``.
     new_classes
         Whether classes arrive over time instead of all being there from the start.
+    tuning_periods
+        Only the first periods, with a part of their training groups as tests: what `onward.tune`
+        chooses hyperparameters on.
     options
         Further options of the benchmark, such as ``recipe="paper"``.
 
@@ -59,7 +63,7 @@ def load(
         if option not in known:
             raise unknown(f"option of {name}", option, known, "onward run --help")
     found = BENCHMARKS[name](data=data, protocol=protocol, **options)
-    return as_asked(found, grain=grain, new_classes=new_classes)
+    return as_asked(found, grain=grain, new_classes=new_classes, tuning_periods=tuning_periods)
 
 
 @dataclass(frozen=True)
@@ -105,16 +109,22 @@ def retrained(benchmark: Benchmark, training: Mapping[str, Any]) -> Benchmark:
     """Return a benchmark whose recipe has some other numbers; the spec of a run shows them."""
     if not training:
         return benchmark
-    other = changed(benchmark.recipes[benchmark.recipe], training)
-    return replace(benchmark, recipes={**benchmark.recipes, benchmark.recipe: other})
+    recipe = benchmark.recipes[benchmark.recipe]
+    other = changed(recipe, training)
+    changes = {n: v for n in training if (v := getattr(other, n)) != getattr(recipe, n)}
+    recipes = {**benchmark.recipes, benchmark.recipe: other}
+    return replace(benchmark, recipes=recipes, recipe_changes=changes)
 
 
 def changed(recipe: Any, training: Mapping[str, Any]) -> Any:
     """Return a recipe with some other numbers."""
-    for name in training:
+    changes = {}
+    for name, value in training.items():
         if name not in vars(recipe):
             raise unknown("number of the recipe", name, vars(recipe), "onward run --help")
-    try:
-        return replace(recipe, **training)
-    except TypeError as error:
-        raise OnwardError(f"the recipe cannot be changed by {dict(training)}: {error}") from error
+        before = getattr(recipe, name)
+        # 1 and 1.0 are one learning rate, and must be one run.
+        changes[name] = float(value) if isinstance(before, float) else value
+        if isinstance(before, int | float) != isinstance(value, int | float):
+            raise OnwardError(f"expected {name} to be like {before!r}, found {value!r}")
+    return replace(recipe, **changes)

@@ -6,17 +6,25 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from onward.data.split import uniform
 from onward.errors import OnwardError
 from onward.seeds import Draws, draws
-from onward.types import Benchmark, Period, Protocol, Samples, Stream, Table
+from onward.types import Array, Benchmark, Period, Protocol, Samples, Stream, Table
+
+_HELD_OUT_FOR_TUNING = 0.3
 
 Cut = Callable[[Table, Protocol, int], Stream]
 
 
 def as_asked(
-    benchmark: Benchmark, *, grain: int | str | None = None, new_classes: bool = False
+    benchmark: Benchmark,
+    *,
+    grain: int | str | None = None,
+    new_classes: bool = False,
+    tuning_periods: int | None = None,
 ) -> Benchmark:
     """Return a benchmark as its protocol and these options say.
 
@@ -28,6 +36,8 @@ def as_asked(
         Online only: how many samples are shown at a time, or ``day``.
     new_classes
         Whether classes arrive over time, see `classes_arrive`.
+    tuning_periods
+        How many periods hyperparameters may be chosen on, see `for_tuning`.
     """
     protocol, options = benchmark.protocol, dict(benchmark.options)
     if grain is not None:
@@ -40,7 +50,9 @@ def as_asked(
         # Another word than "day" is refused there.
         batch: Any = int(grain) if str(grain).isdigit() else grain
         protocol = replace(protocol, batch=batch)
-    cut = partial(_cut, cut=benchmark.cut, new_classes=new_classes)
+    cut = partial(_cut, cut=benchmark.cut, new_classes=new_classes, tuning_periods=tuning_periods)
+    if tuning_periods is not None:
+        options["tuning_periods"] = tuning_periods
     if new_classes:
         if benchmark.task.name != "one_label":
             raise OnwardError(
@@ -80,7 +92,7 @@ def hide_labels(stream: Stream, labelled: float, seed: int) -> Stream:
 
     Which groups show theirs depends on their names and the seed alone, as every split does.
     """
-    groups = stream.table.values("group" if "group" in stream.table.columns.column_names else "id")
+    groups = _groups(stream.table)
 
     def hidden(period: Period) -> Period:
         # The prefix keeps this draw apart from that of the split.
@@ -91,8 +103,48 @@ def hide_labels(stream: Stream, labelled: float, seed: int) -> Stream:
     return replace(stream, periods=tuple(hidden(period) for period in stream))
 
 
-def _cut(table: Table, protocol: Protocol, seed: int, *, cut: Cut, new_classes: bool) -> Stream:
+def for_tuning(stream: Stream, periods: int, tests: str, seed: int) -> Stream:
+    """Return the first periods alone, with a part of their own training groups held out as tests.
+
+    Neither a test sample nor a later period is in it, so what is chosen on it has seen neither.
+    """
+    least = 2 if tests == "future" else 1
+    if not least <= periods < len(stream):
+        raise OnwardError(
+            f"expected to tune on {least} to {len(stream) - 1} of the {len(stream)} periods, found "
+            f"{periods}: the protocol tests {tests} periods, and at least one must stay unseen"
+        )
+    groups = _groups(stream.table)
+
+    def inner(period: Period) -> Period:
+        held = uniform(groups[period.train.rows], f"tuning:{seed}") < _HELD_OUT_FOR_TUNING
+        train, test = (period.train[np.flatnonzero(part)] for part in (~held, held))
+        return replace(period, train=train, test=test)
+
+    return Stream(stream.table, tuple(inner(period) for period in stream[:periods]))
+
+
+def _groups(table: Table) -> Array:
+    """Return the group of each sample; one that has none is a group of its own."""
+    columns = table.columns
+    groups = columns.column("id").cast(pa.string())
+    if "group" in columns.column_names:
+        groups = pc.coalesce(columns.column("group").cast(pa.string()), groups)
+    return np.asarray(groups.to_numpy(zero_copy_only=False))
+
+
+def _cut(
+    table: Table,
+    protocol: Protocol,
+    seed: int,
+    *,
+    cut: Cut,
+    new_classes: bool,
+    tuning_periods: int | None,
+) -> Stream:
     stream = cut(table, protocol, seed)
     if new_classes:
         stream = classes_arrive(stream, seed)
+    if tuning_periods is not None:
+        stream = for_tuning(stream, tuning_periods, protocol.tests, seed)
     return hide_labels(stream, protocol.labelled, seed) if protocol.labelled < 1 else stream

@@ -15,10 +15,10 @@ def period_facts(stream: Stream) -> Facts:
     column = stream.table.wide["input"]
     return [
         (
-            digest(period.train.rows, period.test.rows),
+            digest(period.train.rows, period.unlabelled, period.test.rows),
             digest(period.train.labels, period.test.labels),
             digest(period.classes),
-            digest_rows(column, np.concatenate([period.train.rows, period.test.rows])),
+            digest_rows(column, np.concatenate([period.shown, period.test.rows])),
         )
         for period in stream
     ]

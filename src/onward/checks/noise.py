@@ -21,13 +21,9 @@ _CONTENT = ("label", "labels", "text")
 
 
 def rows_of(stream: Stream, upto: int) -> Rows:
-    """Return the rows of the periods up to this one, train, unlabelled and test alike."""
-    parts = [
-        rows
-        for period in stream[: upto + 1]
-        for rows in (period.train.rows, period.unlabelled, period.test.rows)
-    ]
-    return np.concatenate(parts)
+    """Return the rows of the periods up to this one, train and test alike."""
+    past = stream[: upto + 1]
+    return np.concatenate([rows for period in past for rows in (period.shown, period.test.rows)])
 
 
 def dates(table: Table) -> Array:

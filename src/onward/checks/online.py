@@ -24,11 +24,11 @@ def online_shows_each_sample_once(subject: MethodSubject) -> str:
     protocol = subject.benchmark.protocol
     batch = protocol.batch if isinstance(protocol.batch, int) else _BATCH
     online = replace(protocol, batch=batch, labelled=1.0, limits={**protocol.limits, "passes": 1})
-    shown = replace(subject.benchmark, protocol=online)
-    watched = observe(shown, subject.chosen, subject.seed)
+    benchmark = replace(subject.benchmark, protocol=online)
+    watched = observe(benchmark, subject.chosen, subject.seed)
     if watched.error is not None:
         raise Skipped(f"it does not learn online: {watched.error}")
-    views, stream = watched.log.views, shown.stream(subject.seed)
+    views, stream = watched.log.views, benchmark.stream(subject.seed)
     if not np.array_equal(np.concatenate(views), training_rows(stream)):
         raise expected("every training sample once, in order", "others", _MEND)
     days = [dates(stream.table)[rows] for rows in views]

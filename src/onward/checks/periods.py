@@ -3,11 +3,12 @@
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onward.checks.noise import dates
 from onward.checks.report import Skipped, expected
 from onward.checks.stream_subject import StreamSubject, sides, testing_rows, training_rows
-from onward.types import Folds, Released, Undivided
+from onward.types import Folds, Released, Stream, Undivided
 
 
 def periods_share_no_sample(subject: StreamSubject) -> str:
@@ -21,8 +22,9 @@ def periods_share_no_sample(subject: StreamSubject) -> str:
     if isinstance(subject.split, Undivided):
         _require_one_side(subject)
         parts = parts[::2]
-    for name, samples in parts:
-        for row in samples.rows.tolist():
+    hidden = [(f"unlabelled of period {p.index} ({p.name})", p.unlabelled) for p in subject.stream]
+    for name, rows in [*((name, samples.rows) for name, samples in parts), *hidden]:
+        for row in rows.tolist():
             if row in owner:
                 raise expected(
                     "every row once",
@@ -41,11 +43,11 @@ def _require_one_side(subject: StreamSubject) -> None:
             "What was learned would be tested: split the samples",
         )
     for period in subject.stream:
-        odd = np.setxor1d(period.train.rows, period.test.rows)
-        if len(odd) or len(period.train) != len(period.test):
+        odd = np.setxor1d(period.shown, period.test.rows)
+        if len(odd) or len(period.shown) != len(period.test):
             raise expected(
                 f"the samples of period {period.index} both learned and, before, tested",
-                f"{len(period.train)} learned, {len(period.test)} tested, {len(odd)} on one side",
+                f"{len(period.shown)} learned, {len(period.test)} tested, {len(odd)} on one side",
                 "Let train and test be all rows of the period",
             )
 
@@ -53,6 +55,7 @@ def _require_one_side(subject: StreamSubject) -> None:
 def every_sample_has_its_period(subject: StreamSubject) -> str:
     """Every labelled sample dated from the first period on is in a period or a static test.
 
+    A sample whose class is still to come at its date has no place yet.
     Static tests leave out the samples whose group is trained on, so what is missing is judged
     over all folds, or with the groups that are trained on set aside.
     """
@@ -61,6 +64,7 @@ def every_sample_has_its_period(subject: StreamSubject) -> str:
     wanted = ~(dates(table) < np.datetime64(subject.stream[0].start))
     if "label" in table.columns.column_names:
         wanted &= table.columns.column("label").is_valid().to_numpy()
+        wanted &= ~_class_is_to_come(subject.stream)
     total = int(wanted.sum())
     for stream in streams:
         wanted[training_rows(stream)] = False
@@ -80,6 +84,18 @@ def every_sample_has_its_period(subject: StreamSubject) -> str:
     return f"{total} samples"
 
 
+def _class_is_to_come(stream: Stream) -> NDArray[np.bool_]:
+    """Say which samples have a class that is known later than at their date."""
+    labels, days = stream.table.values("label"), dates(stream.table)
+    starts = np.array([period.start for period in stream], "datetime64[D]")
+    place = np.searchsorted(starts, days, side="right") - 1
+    to_come = np.zeros(len(labels), np.bool_)
+    for period in stream:
+        here = place == period.index
+        to_come[here] = np.isin(labels[here], stream[-1].classes[len(period.classes) :])
+    return to_come
+
+
 def groups_stay_on_one_side(subject: StreamSubject) -> str:
     """No group is trained on in one period and tested on in any period or static test."""
     groups = subject.groups
@@ -88,7 +104,7 @@ def groups_stay_on_one_side(subject: StreamSubject) -> str:
     )
     if isinstance(subject.split, Undivided):
         # All of a period is on both sides: what counts is who comes back in a later one.
-        seen = [np.unique(groups[period.train.rows]) for period in subject.stream]
+        seen = [np.unique(groups[period.shown]) for period in subject.stream]
         names, periods = np.unique(np.concatenate(seen), return_counts=True)
         both = names[periods > 1]
     if isinstance(subject.split, Released | Undivided):
@@ -143,13 +159,13 @@ def time_moves_forward(subject: StreamSubject) -> None:
                 f"number {period.index}, from {period.start} to {period.end}",
                 _SORT,
             )
-        for side in (period.train, period.test):
-            here = days[side.rows]
+        for rows in (period.shown, period.test.rows):
+            here = days[rows]
             outside = (here < np.datetime64(period.start)) | (here > np.datetime64(period.end))
             if outside.any():
                 raise expected(
                     f"samples from {period.start} to {period.end} in period {position}",
-                    f"row {side.rows[outside][0]}, dated {here[outside][0]}",
+                    f"row {rows[outside][0]}, dated {here[outside][0]}",
                     "Mend the period's dates or its rows",
                 )
 

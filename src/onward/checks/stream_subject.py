@@ -70,8 +70,8 @@ def sides(stream: Stream) -> list[tuple[str, Samples]]:
 
 
 def training_rows(stream: Stream) -> Rows:
-    """Return the rows that any period trains on."""
-    return np.concatenate([period.train.rows for period in stream])
+    """Return the rows that any period brings for training."""
+    return np.concatenate([period.shown for period in stream])
 
 
 def testing_rows(stream: Stream) -> Rows:

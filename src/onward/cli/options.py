@@ -42,11 +42,32 @@ def parse_pairs(texts: Sequence[str], what: str) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not name or not equals:
             raise OnwardError(f"expected --{what} name=value, found {text!r}")
-        try:
-            pairs[name] = json.loads(value)
-        except json.JSONDecodeError:
-            pairs[name] = value
+        pairs[name] = _value(value)
     return pairs
+
+
+def parse_grid(texts: Sequence[str]) -> dict[str, list[Any]]:
+    """Read ``name=a,b,c``: several values for each name.
+
+    Examples
+    --------
+    >>> parse_grid(["learning_rate=0.1,1", "start=last,random"])
+    {'learning_rate': [0.1, 1], 'start': ['last', 'random']}
+    """
+    grid: dict[str, list[Any]] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not name or not equals or not values:
+            raise OnwardError(f"expected --grid name=a,b,c, found {text!r}")
+        grid[name] = [_value(part) for part in values.split(",")]
+    return grid
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
 
 
 def parse_budget(texts: Sequence[str]) -> dict[str, float]:

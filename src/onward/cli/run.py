@@ -17,6 +17,7 @@ from onward.loop import Event
 from onward.report.summary import summarise
 from onward.report.terminal import tables, to_json
 from onward.sweep import Job, benchmark_of, cores, sweep
+from onward.tuning import load_tuned
 
 
 @with_source
@@ -41,6 +42,9 @@ def run(
         list[str] | None,
         typer.Option(help="A limit, such as iterations=500 or stored_samples=100."),
     ] = None,
+    tuned: Annotated[
+        Path | None, typer.Option(help="Use the settings that onward tune chose, from its folder.")
+    ] = None,
     predictions: Annotated[bool, typer.Option(help="Keep every single decision.")] = True,
     checkpoint_seconds: Annotated[
         float, typer.Option(min=0, help="How much work a kill may cost at most.")
@@ -52,9 +56,14 @@ def run(
     A run that is complete is not run again. After Ctrl-C or a kill, the same command goes on
     where it stopped.
     """
-    made = benchmark_of(source)
     options, limits = parse_pairs(option or [], "option"), parse_budget(budget or [])
     Budget(limits)
+    chosen = None if tuned is None else load_tuned(tuned)
+    if chosen is not None:
+        for name in method:
+            source = chosen.for_run(source, name)
+        options = {**chosen.options, **options}
+    made = benchmark_of(source)
     for name in method:
         choose(name, options, made.task)
     wanted = [
@@ -64,6 +73,7 @@ def run(
             seed=seed,
             options=options,
             limits=limits,
+            tuned=None if chosen is None else chosen.summary(),
             keep_predictions=predictions,
             checkpoint_seconds=checkpoint_seconds,
         )

@@ -78,6 +78,10 @@ class LinearProbe:
         torch.mm(slope.t(), self._inputs, out=weight)
         torch.sum(slope, 0, out=bias)
 
+    def forget(self) -> None:
+        """Let go of the last inputs."""
+        self._inputs = torch.empty(0, self._width)
+
     def squared_gradient(
         self, inputs: torch.Tensor, slopes: torch.Tensor
     ) -> dict[str, torch.Tensor]:

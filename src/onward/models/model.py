@@ -51,6 +51,9 @@ class Model(Protocol):
         It may be called more than once for the same outputs.
         """
 
+    def forget(self) -> None:
+        """Let go of what `forward` remembered: samples may not outlive their call."""
+
     def squared_gradient(
         self, inputs: torch.Tensor, slopes: torch.Tensor
     ) -> dict[str, torch.Tensor]:

@@ -39,7 +39,7 @@ def stream_card(records: Iterable[RunRecord]) -> StreamCard | None:
     for record in records:
         if record.path is None:
             continue
-        stream = record.path.parents[1] / "stream" / record.spec.data_digest[:16]
+        stream = record.path.parents[1] / "stream" / record.spec.stream_name
         if not (stream / "card.json").exists():
             continue
         try:

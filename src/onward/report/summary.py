@@ -159,7 +159,16 @@ def by_setting(summaries: Sequence[Summary]) -> list[list[Summary]]:
 
 
 def _setting(spec: RunSpec) -> str:
-    anyone = {"seed": 0, "method": "", "method_options": {}, "method_digest": None}
+    # How a method is trained is its own affair, once the budget is the same; which model is not.
+    anyone = {
+        "seed": 0,
+        "method": "",
+        "method_options": {},
+        "method_digest": None,
+        "recipe": {"model": spec.recipe.get("model")},
+        "recipe_changes": {},
+        "tuned": None,
+    }
     return spec.model_copy(update=anyone).hash
 
 
@@ -215,8 +224,9 @@ def _labels(specs: Sequence[RunSpec]) -> dict[str, str]:
 
 def _name(spec: RunSpec) -> str:
     name = spec.method.rsplit(":", 1)[-1]
-    if spec.method_options:
-        name += f"({', '.join(f'{key}={value}' for key, value in spec.method_options.items())})"
+    options = {**spec.method_options, **spec.recipe_changes}
+    if options:
+        name += f"({', '.join(f'{key}={value}' for key, value in options.items())})"
     # A name may come from anybody's file: control characters would reach the terminal.
     safe = (letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
     return "".join(safe)

@@ -16,6 +16,7 @@ being written when the process ended and does not count.
 """
 
 import hashlib
+import json
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -42,10 +43,12 @@ class RunSpec(_Stored):
     protocol: dict[str, Any]
     recipe_name: str
     recipe: dict[str, Any]
+    recipe_changes: dict[str, Any] = Field(default_factory=dict)
     method: str
     method_options: dict[str, Any] = Field(default_factory=dict)
     method_digest: str | None = None
     limits: dict[str, float] = Field(default_factory=dict)
+    tuned: dict[str, Any] | None = None
     seed: int
     periods: list[str]
 
@@ -53,6 +56,13 @@ class RunSpec(_Stored):
     def hash(self) -> str:
         """Name this spec: equal specs, and only those, have equal hashes."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+    @property
+    def stream_name(self) -> str:
+        """Name the data and the way it was cut, whatever runs on it."""
+        cut = [self.benchmark_options, self.protocol.get("labelled"), self.periods]
+        way = hashlib.sha256(json.dumps(cut, sort_keys=True).encode()).hexdigest()
+        return f"{self.data_digest[:16]}-{way[:8]}"
 
     def as_stored(self) -> "RunSpec":
         """Return this spec as it will be read back; raise if it cannot be written as JSON."""

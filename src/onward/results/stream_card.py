@@ -14,19 +14,22 @@ _SHOWN = 24
 _SIDE = 64
 
 
-def write_stream_card(out: Path, benchmark: Benchmark, stream: Stream) -> Path:
+def write_stream_card(out: Path, name: str, benchmark: Benchmark, stream: Stream) -> Path:
     """Write the class mix, sizes and sample pictures of a stream, unless they are there.
 
     Parameters
     ----------
     out
         The results folder.
+    name
+        What `RunSpec.stream_name` calls the stream.
     benchmark
         Whose card it is.
     stream
-        Any seed's stream: train and test samples are counted together, so the card is the same.
+        Any seed's stream: train and test samples are counted together, so the card is the same,
+        but for which labels and classes are hidden at first.
     """
-    folder = out / benchmark.name / "stream" / benchmark.raw.digest[:16]
+    folder = out / benchmark.name / "stream" / name
     if (folder / "card.json").exists():
         return folder
     periods = []
@@ -42,6 +45,7 @@ def write_stream_card(out: Path, benchmark: Benchmark, stream: Stream) -> Path:
                 "start": str(period.start),
                 "end": str(period.end),
                 "samples": len(rows),
+                "unlabelled": len(np.setdiff1d(period.unlabelled, rows)),
                 "classes": dict(zip(period.classes, counts.tolist(), strict=True)),
             }
         )

@@ -63,6 +63,7 @@ class GradientLearner:
                 self._velocity = {}
                 self._steps_done = 0
             self._descend(model, training, budget)
+            model.forget()
             self.method.afterwards(model, view, budget)
             self._steps_done = None
             self._calls += 1

@@ -1,0 +1,245 @@
+"""Choosing hyperparameters without looking ahead: on the first periods, and inside them."""
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from onward.benchmarks import Source
+from onward.errors import OnwardError, unknown
+from onward.files import storage, write_atomic
+from onward.learners import choose
+from onward.loop import Watch
+from onward.results.record import RunRecord
+from onward.sweep import Job, benchmark_of, sweep
+
+COUNTED = ("runs", "iterations", "samples", "macs", "cpu_seconds")
+"""What a tuning may be limited by, and what it says it has spent."""
+
+
+class Candidate(BaseModel):
+    """One point of the grid: its settings, how it did, and what that cost."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    settings: dict[str, Any]
+    score: float
+    spent: dict[str, float]
+
+
+class Tuned(BaseModel):
+    """What was tried on which periods, what it cost, and what was chosen.
+
+    ``options`` and ``training`` are the chosen settings as a run takes them: those of the method
+    and those of the recipe.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    benchmark: str
+    data_digest: str
+    protocol: str
+    method: str
+    periods: list[str]
+    seeds: list[int]
+    grid: dict[str, list[Any]]
+    limits: dict[str, float]
+    spent: dict[str, float]
+    candidates: list[Candidate]
+    untried: int
+    options: dict[str, Any]
+    training: dict[str, Any]
+
+    def summary(self) -> dict[str, Any]:
+        """Return what the spec of a run that uses this says about it."""
+        return self.model_dump(include={"periods", "seeds", "grid", "limits", "spent", "untried"})
+
+    def for_run(self, source: Source, method: str) -> Source:
+        """Return the source with the chosen recipe; raise if this was tuned for something else."""
+        made = benchmark_of(source)
+        asked = (source.benchmark, made.raw.digest, made.protocol.name, method)
+        mine = (self.benchmark, self.data_digest, self.protocol, self.method)
+        words = ("benchmark", "data", "protocol", "method")
+        for word, here, there in zip(words, asked, mine, strict=True):
+            if here != there:
+                raise OnwardError(
+                    f"these settings were tuned for the {word} {there}, found a run of {here}. "
+                    "Tune again for it, or give the settings by --option and --training"
+                )
+        return replace(source, training={**source.training, **self.training})
+
+
+def tune(
+    source: Source,
+    method: str,
+    grid: Mapping[str, Sequence[Any]],
+    out: Path,
+    *,
+    periods: int = 3,
+    seeds: Sequence[int] = (0,),
+    limits: Mapping[str, float] | None = None,
+    workers: int = 1,
+    watch: Watch = lambda event: None,
+) -> Tuned:
+    """Choose hyperparameters on the first periods only.
+
+    A part of the groups that these periods train on is held out and serves as their test; test
+    samples and later periods are never touched. Every candidate is run as the benchmark's
+    protocol says, and the one with the highest mean over its score matrix and seeds is chosen;
+    of equals, the first.
+
+    Parameters
+    ----------
+    source
+        The benchmark.
+    method
+        A method of the catalogue, or ``path/to/file.py:Name``.
+    grid
+        Values by name: an option of the method, or else a number of the recipe.
+    out
+        Where runs and ``tuned.json`` go. What was tried before is not run again.
+    periods
+        How many periods may be used.
+    seeds
+        Each candidate is run once for each.
+    limits
+        What all of it may cost, by the names of `COUNTED`. Candidates are tried in the order of
+        the grid, and none is begun that would, at the highest price so far, exceed a limit.
+    workers
+        How many processes.
+    watch
+        Called with the events of all runs.
+    """
+    limits = _checked(limits or {})
+    plan = _Plan(source, method, grid, periods, tuple(seeds))
+    candidates: list[Candidate] = []
+    # Without a limit everything can run at once; with one, each price is known before the next.
+    groups = [[settings] for settings in plan.settings] if limits else [plan.settings]
+    for group in groups:
+        if limits and not _affordable(candidates, limits):
+            break
+        jobs = [job for settings in group for job in plan.jobs(settings)]
+        records = sweep(jobs, out / "results", workers=workers, watch=watch)
+        for place, settings in enumerate(group):
+            mine = records[place * len(seeds) : (place + 1) * len(seeds)]
+            candidates.append(_candidate(settings, mine))
+    if not candidates:
+        raise OnwardError(f"the budget {limits} does not pay for a single candidate")
+    best = max(candidates, key=lambda candidate: candidate.score)
+    options, training = plan.split(best.settings)
+    tuned = Tuned(
+        benchmark=source.benchmark,
+        data_digest=records[0].spec.data_digest,
+        protocol=records[0].spec.protocol["name"],
+        method=method,
+        periods=records[0].spec.periods,
+        seeds=list(seeds),
+        grid={name: list(values) for name, values in grid.items()},
+        limits=limits,
+        spent=_total([candidate.spent for candidate in candidates]),
+        candidates=candidates,
+        untried=len(plan.settings) - len(candidates),
+        options=options,
+        training=training,
+    )
+    with storage(out):
+        write_atomic(out / "tuned.json", tuned.model_dump_json(indent=1).encode())
+    return tuned
+
+
+def load_tuned(path: Path) -> Tuned:
+    """Read what `tune` wrote: ``tuned.json``, or the folder it is in."""
+    file = path / "tuned.json" if path.is_dir() else path
+    try:
+        return Tuned.model_validate_json(file.read_bytes())
+    except FileNotFoundError as error:
+        raise OnwardError(
+            f"expected what onward tune wrote at {file}, found nothing there"
+        ) from error
+    except ValidationError as error:
+        raise OnwardError(
+            f"expected what onward tune wrote in {file}, found something else; tune again"
+        ) from error
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The grid, point by point, as jobs."""
+
+    source: Source
+    method: str
+    grid: Mapping[str, Sequence[Any]]
+    periods: int
+    seeds: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.grid or not all(len(values) for values in self.grid.values()):
+            raise OnwardError("expected a grid with at least one name and one value")
+        for settings in self.settings:
+            self.jobs(settings)
+
+    @property
+    def settings(self) -> list[dict[str, Any]]:
+        """Every combination, in the order of the grid."""
+        points = itertools.product(*self.grid.values())
+        return [dict(zip(self.grid, point, strict=True)) for point in points]
+
+    def split(self, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Tell the options of the method from the numbers of the recipe."""
+        benchmark = benchmark_of(self.source)
+        known = choose(self.method, None, benchmark.task).parameters
+        recipe = vars(benchmark.recipes[benchmark.recipe])
+        for name in settings:
+            if name not in known and name not in recipe:
+                raise unknown(
+                    f"option of {self.method} or number of the recipe",
+                    name,
+                    {*known, *recipe},
+                    f"onward list methods; recipe: {', '.join(recipe)}",
+                )
+        options = {name: value for name, value in settings.items() if name in known}
+        return options, {name: v for name, v in settings.items() if name not in known}
+
+    def jobs(self, settings: Mapping[str, Any]) -> list[Job]:
+        """Return the runs of one point of the grid."""
+        options, training = self.split(settings)
+        source = replace(
+            self.source,
+            options={**self.source.options, "tuning_periods": self.periods},
+            training={**self.source.training, **training},
+        )
+        return [
+            Job(source, self.method, seed, options=options, keep_predictions=False)
+            for seed in self.seeds
+        ]
+
+
+def _candidate(settings: Mapping[str, Any], records: Sequence[RunRecord]) -> Candidate:
+    costs = [record.cost for record in records if record.cost is not None]
+    spent = _total([{"runs": 1, **json.loads(cost.model_dump_json())} for cost in costs])
+    score = float(np.mean([np.nanmean(record.matrix()) for record in records]))
+    return Candidate(settings=dict(settings), score=score, spent=spent)
+
+
+def _total(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {name: float(sum(part[name] for part in parts)) for name in COUNTED}
+
+
+def _affordable(tried: Sequence[Candidate], limits: Mapping[str, float]) -> bool:
+    if not tried:
+        return True
+    spent = _total([candidate.spent for candidate in tried])
+    return all(
+        spent[name] + max(candidate.spent[name] for candidate in tried) <= limit
+        for name, limit in limits.items()
+    )
+
+
+def _checked(limits: Mapping[str, float]) -> dict[str, float]:
+    for name in limits:
+        if name not in COUNTED:
+            raise unknown("budget of a tuning", name, COUNTED, "onward tune --help")
+    return dict(limits)
