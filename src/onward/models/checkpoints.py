@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from onward.errors import OnwardError
-from onward.models.encoder import Encoder, build_encoder
+from onward.models.encoder import Encoder, empty_encoder
 from onward.models.tensor_files import read_tensors
 from onward.models.weights_folder import WEIGHTS, read_card
 
@@ -34,7 +34,7 @@ _CLIP_SCALE = (
 def pretrained_encoder(folder: Path) -> tuple[Encoder, int]:
     """Return an encoder that ``onward pretrain`` wrote, and the side of its images."""
     recipe = read_card(folder)["recipe"]
-    encoder = build_encoder(recipe["encoder"])
+    encoder = empty_encoder(recipe["encoder"])
     fit(encoder.trunk, _safetensors(folder / WEIGHTS), folder / WEIGHTS)
     return encoder, recipe["size"]
 
@@ -61,7 +61,7 @@ def published_resnet50(path: Path, prefixes: Sequence[str]) -> Encoder:
             inner = {_renamed(name): value for name, value in inner.items()}
         if "conv1.weight" in inner:
             break
-    encoder = build_encoder("resnet50")
+    encoder = empty_encoder("resnet50")
     fit(encoder.trunk, {n: v for n, v in inner.items() if not n.startswith("fc.")}, path)
     return encoder
 
@@ -119,8 +119,12 @@ def fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
     """Give a network its weights, or say which do not fit."""
     own = network.state_dict()
     # How many batches a statistic was made of: files of early torch lack it, nothing reads it.
-    counts = {name for name in own if name.endswith("num_batches_tracked")}
-    missing = sorted(own.keys() - weights.keys() - counts)
+    counts = {
+        name: torch.zeros_like(count, device="cpu")
+        for name, count in own.items()
+        if name.endswith("num_batches_tracked")
+    }
+    missing = sorted(own.keys() - weights.keys() - counts.keys())
     unexpected = sorted(weights.keys() - own.keys())
     other = [n for n in own.keys() & weights.keys() if own[n].shape != weights[n].shape]
     problems = [
@@ -137,7 +141,7 @@ def fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
             f"expected the weights of {type(network).__name__} in {path}, found "
             f"{'; '.join(problems)}. Is it the file of another backbone?"
         )
-    network.load_state_dict({**{name: own[name] for name in counts}, **weights})
+    network.load_state_dict({**weights, **counts}, assign=True)
 
 
 def file_digest(path: Path) -> str:
