@@ -15,6 +15,7 @@ class Draws(IntEnum):
     CLASSES = 5
     PRETRAINING = 6
     AUGMENTATION = 7
+    VARIATION = 8
 
 
 def draws(use: Draws, *key: int) -> np.random.Generator:

@@ -82,6 +82,25 @@ class View:
             return np.take(column, rows, axis=0, out=out[: len(rows)], mode="clip")
         return column[rows]
 
+    def crops(self, positions: Rows, at: Array) -> Array | None:
+        """Return other crops of the images at these positions, where the data has more to crop.
+
+        Parameters
+        ----------
+        positions
+            Which samples.
+        at
+            Where each crop lies along the longer edge, from 0 to 1.
+        """
+        crop = getattr(self._table.wide["input"], "crop", None)
+        if crop is None:
+            return None
+        rows = self._for_learning("crops").rows[positions]
+        if self._call.budget is not None:
+            self._call.budget.read(rows)
+        found: Array = crop(rows, at)
+        return found
+
     def column(self, name: str) -> Array:
         """Return a narrow column that the table shows to learners. A test view has none."""
         rows = self._for_learning("columns").rows

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import onward
-from onward.benchmarks.clear import CPU, PAPER
+from onward.benchmarks.recipes import CPU, PAPER
 from onward.data.emoji_history import GROUPS, load_emoji
 from onward.errors import OnwardError
 from onward.metrics import clear

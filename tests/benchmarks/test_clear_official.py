@@ -7,7 +7,7 @@ import pytest
 from clear_miniature import BUCKETS, CLASSES, write_new, write_old
 
 import onward
-from onward.benchmarks.clear import CPU
+from onward.benchmarks.recipes import CPU
 from onward.checks import CheckFailed, check_stream
 from onward.data.split import held_out, shuffled_out
 from onward.errors import OnwardError

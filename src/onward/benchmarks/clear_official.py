@@ -32,7 +32,7 @@ from onward.types import (
 
 IMAGE = "image"
 # Supplement, section 6: the one kind of features that is learned at another rate.
-RATES = {"imagenet": 0.1}
+_RATES = {"imagenet": 0.1}
 _TEST_SHARE = 0.3
 # The seeds that the paper reports.
 _SEEDS = 5
@@ -108,13 +108,18 @@ def load_official(
         raw=found.table,
         prepare=partial(_prepare, column=column),
         cut=partial(cut_official, classes=found.classes),
-        recipes={
-            name: replace(values, learning_rate=RATES.get(features, values.learning_rate))
-            for name, values in recipes.items()
-        },
+        recipes=at_rate_of(features, recipes),
         recipe=recipe,
         files=(folder,),
     )
+
+
+def at_rate_of(features: str, recipes: Mapping[str, Recipe]) -> dict[str, Recipe]:
+    """Return recipes at the rate that the paper learns these features with."""
+    return {
+        name: replace(values, learning_rate=_RATES.get(features, values.learning_rate))
+        for name, values in recipes.items()
+    }
 
 
 def cut_official(

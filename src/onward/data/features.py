@@ -32,13 +32,14 @@ def hog_colour(images: Array) -> NDArray[np.float32]:
     (2, 497)
     """
     parts = [
-        _describe(_on_white(images[start : start + _AT_ONCE]))
+        _describe(on_white(images[start : start + _AT_ONCE]))
         for start in range(0, len(images), _AT_ONCE)
     ]
     return np.concatenate(parts)
 
 
-def _on_white(images: Array) -> NDArray[np.float32]:
+def on_white(images: Array) -> NDArray[np.float32]:
+    """Lay RGBA bytes on white; colours are from 0 to 1."""
     pixels = images.astype(np.float32) / 255
     alpha = pixels[..., 3:]
     return np.asarray(pixels[..., :3] * alpha + (1 - alpha), np.float32)

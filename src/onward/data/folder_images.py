@@ -47,12 +47,25 @@ class FolderImages:
 
     def __getitem__(self, rows: Rows) -> NDArray[np.uint8]:
         """Return the images of these rows as RGB bytes."""
+        return self.crop(rows, None)
+
+    def crop(self, rows: Rows, at: NDArray[np.float64] | None) -> NDArray[np.uint8]:
+        """Return the images of these rows, cropped at these shares of their longer edges.
+
+        Parameters
+        ----------
+        rows
+            Which images.
+        at
+            One number per row, from 0 for the left or top end up to 1; ``None`` is the centre.
+        """
         images = np.empty((len(rows), *self.shape[1:]), np.uint8)
         for place, row in enumerate(rows.tolist()):
             if self.noise is not None and self.noised is not None and self.noised[row] >= 0:
                 images[place] = self.noise[self.noised[row]]
             else:
-                images[place] = decode(self.root / self.paths[row], self.size)
+                share = None if at is None else float(at[place])
+                images[place] = decode(self.root / self.paths[row], self.size, share)
         return images
 
     def with_noise(self, rows: Rows, rng: np.random.Generator, images: int = 16) -> "FolderImages":
@@ -73,8 +86,8 @@ class FolderImages:
         return problems
 
 
-def decode(path: Path, size: int) -> NDArray[np.uint8]:
-    """Read one image: shorter edge to `size`, then the square in its centre.
+def decode(path: Path, size: int, at: float | None = None) -> NDArray[np.uint8]:
+    """Read one image: shorter edge to `size`, then the square in its centre, or at a share.
 
     Orientation flags are not applied: the released code does not either.
     """
@@ -92,7 +105,11 @@ def decode(path: Path, size: int) -> NDArray[np.uint8]:
         # Rounded down as torchvision does, so that the crop takes the same pixels.
         width, height = (size if edge == short else int(size * edge / short) for edge in image.size)
         image = image.resize((width, height), Image.Resampling.BILINEAR)
-    left, top = round((width - size) / 2), round((height - size) / 2)
+    # At a share, all whole offsets are as likely as each other.
+    left, top = (
+        round(spare / 2) if at is None else min(int(at * (spare + 1)), spare)
+        for spare in (width - size, height - size)
+    )
     return np.asarray(image.crop((left, top, left + size, top + size)), np.uint8)
 
 

@@ -76,6 +76,11 @@ class MLP:
         torch.mm(slope.t(), self._inputs, out=gradient_of(self.parameters["hidden_weight"]))
         torch.sum(slope, 0, out=gradient_of(self.parameters["hidden_bias"]))
 
+    def forget(self) -> None:
+        """Let go of the last inputs."""
+        self._inputs = self._hidden = torch.empty(0, 0)
+        self._head.forget()
+
     def squared_gradient(
         self, inputs: torch.Tensor, slopes: torch.Tensor
     ) -> dict[str, torch.Tensor]:

@@ -133,6 +133,10 @@ class ResNet18:
         for parameter, gradient in zip(self.parameters.values(), gradients, strict=True):
             parameter.grad = gradient
 
+    def forget(self) -> None:
+        """Let go of the last graph."""
+        self._graph = None
+
     def squared_gradient(
         self, inputs: torch.Tensor, slopes: torch.Tensor
     ) -> dict[str, torch.Tensor]:

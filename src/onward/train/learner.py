@@ -12,10 +12,14 @@ from onward.errors import BudgetSpentError, DamagedFolderError, OnwardError
 from onward.models import MODELS, Model
 from onward.results.state import load_state, save_state
 from onward.seeds import Draws, draws
+from onward.train.augment import augmented
 from onward.train.method import GradientMethod, Step, TrainingSet
 from onward.train.sgd import SGD
 from onward.train.threads import one_thread
 from onward.types import Array, Rows, Setting, View
+
+# How many samples are predicted at once: images of a whole test would not fit into memory.
+_AT_ONCE = 512
 
 
 class GradientLearner:
@@ -73,7 +77,9 @@ class GradientLearner:
         if self._model is None:
             raise OnwardError("predict was called before anything had been learned")
         with one_thread():
-            return self._model.predict(torch.from_numpy(view.inputs())).numpy()
+            parts = (slice(start, start + _AT_ONCE) for start in range(0, len(view), _AT_ONCE))
+            outputs = [self._model.predict(torch.from_numpy(view.inputs(part))) for part in parts]
+            return torch.cat(outputs).numpy()
 
     def save(self, folder: Path) -> None:
         """Write everything that continuing needs, between two calls or inside one."""
@@ -142,8 +148,12 @@ class GradientLearner:
             positions = steps[step]
             macs = model.macs * training.forwards * len(positions)
             budget.spend(iterations=1, macs=macs, batch_size=len(positions))
-            inputs = view.inputs(positions, out=buffer)
-            buffer = inputs if buffer is None or len(inputs) > len(buffer) else buffer
+            if recipe.augment == "none":
+                inputs = view.inputs(positions, out=buffer)
+                buffer = inputs if buffer is None or len(inputs) > len(buffer) else buffer
+            else:
+                key = (self.setting.seed, self._calls, step)
+                inputs = augmented(view, positions, recipe.augment, key)
             outputs = model.forward(torch.from_numpy(inputs))
             targets = torch.from_numpy(view.labels[positions])
             new = int(np.count_nonzero(positions < training.epoch))

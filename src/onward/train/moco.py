@@ -30,7 +30,6 @@ from onward.models.macs import forward_macs
 from onward.seeds import Draws, draws
 from onward.types import Array
 
-
 OPTIMISERS: Mapping[str, Callable[..., torch.optim.Optimizer]] = {
     "sgd": partial(torch.optim.SGD, momentum=0.9),
     "adamw": torch.optim.AdamW,
