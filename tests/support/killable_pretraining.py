@@ -1,4 +1,4 @@
-"""A pre-training to be killed: python killable_pretraining.py OUT. Prints a line after each step."""
+"""A pre-training to be killed: python killable_pretraining.py OUT. It prints every step."""
 
 import sys
 from dataclasses import replace

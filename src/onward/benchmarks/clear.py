@@ -80,14 +80,14 @@ def load(
                 "expected no features, size or resnet18 beside a backbone, which reads images of "
                 "its own size and gives the features. Leave them out"
             )
-        found = load_backbone(backbone, weights)
+        reader = load_backbone(backbone, weights)
         if data == "emoji":
             drawn = load(data, protocol, recipe, model=model, missing=missing)
-            return with_backbone(drawn, found, past=first_snapshot)
-        photos: dict[str, Any] = {"features": IMAGE, "size": found.size, "missing": missing}
+            return with_backbone(drawn, reader, past=first_snapshot)
+        photos: dict[str, Any] = {"features": IMAGE, "size": reader.size, "missing": missing}
         images = load(data, protocol, recipe, model=model, **photos)
         images = replace(images, recipes=at_rate_of(backbone, images.recipes))
-        return with_backbone(images, found)
+        return with_backbone(images, reader)
     if weights is not None:
         raise OnwardError("expected the backbone that these weights are for. Name it: --backbone")
     if protocol not in PROTOCOLS:
