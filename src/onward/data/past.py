@@ -49,7 +49,7 @@ def read_past(data: str, size: int) -> Past:
     --------
     >>> past = read_past("emoji", 32)
     >>> past.name, past.images.shape
-    ('emoji of 2016-06-17', (1261, 32, 32, 4))
+    ('emoji of 2016-06-17', (1266, 32, 32, 4))
     """
     if data == "emoji":
         return _emoji()
