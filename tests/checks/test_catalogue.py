@@ -19,10 +19,21 @@ from onward.protocols import PROTOCOLS
 DIFFERENCES = ("transfer", "forgetting", "decay_rate")
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if card.inputs == "images" else name
+        for name, card in METHODS.items()
+    ],
+)
 def test_every_method_passes(name: str) -> None:
     report = check_method(name)
     assert not report.skipped
+
+
+def test_a_method_on_images_passes_the_quick_checks() -> None:
+    only = ("seeded_runs_are_identical", "reads_only_what_it_is_shown", "predict_changes_nothing")
+    assert len(check_method("pretrain_probe", only=only).passed) == len(only)
 
 
 @pytest.mark.parametrize(
