@@ -165,7 +165,8 @@ class _Loop:
         self.learner, self.watch, self.spec = learner, watch, folder.spec
         self.saver = learner if isinstance(learner, SavingLearner) else None
         self.checkpoint_seconds, self.saved_at = checkpoint_seconds, time.monotonic()
-        sample = stream.table.wide["input"][stream[0].train.rows[:1]]
+        learned = np.concatenate([period.train.rows[:1] for period in stream])
+        sample = stream.table.wide["input"][learned[:1]]
         self.budget = Budget(limits, sample_bytes=int(sample.nbytes))
         self.meter = Meter()
 
@@ -178,7 +179,7 @@ class _Loop:
         keep = keep_predictions if kept is None else kept
         # The period learned last may have been saved and not yet tested.
         for period in self.stream[max(learned_before - 1, 0) :]:
-            if period.index >= learned_before:
+            if period.index >= learned_before and len(period.train):
                 self.watch(Event("learning", self.spec, period.index))
                 self._learn(period, progress)
                 progress = Progress(period=period.index + 1)
@@ -318,7 +319,12 @@ class _Loop:
         self.watch(Event("tested", self.spec, period.index, self.learner, outputs, tuple(scores)))
 
     def _tests(self, learned_upto: int) -> list[tuple[str, int | None, Samples]]:
-        """Return the tests that are due after a period: their name, period and samples."""
+        """Return the tests that are due after a period: their name, period and samples.
+
+        Before anything was learned, there is nobody to test.
+        """
+        if not any(len(period.train) for period in self.stream[: learned_upto + 1]):
+            return []
         tests: list[tuple[str, int | None, Samples]] = [
             ("period", index, self.stream[index].test)
             for index in self.benchmark.protocol.tested(learned_upto, len(self.stream))
