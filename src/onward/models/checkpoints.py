@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import importlib.util
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from torch.nn import functional
 from onward.errors import OnwardError
 from onward.models.encoder import Encoder, empty_encoder
 from onward.models.tensor_files import read_tensors
+from onward.models.torchvision_loader import torchvision
 from onward.models.weights_folder import WEIGHTS, read_card
 
 # What published files wrap their weights in.
@@ -73,8 +75,12 @@ def published_clip(path: Path) -> Callable[[Tensor], Tensor]:
             "expected open_clip, which has the architecture of the backbone clip, found none. "
             "Install it: pip install 'onward[clip]'"
         )
+    torchvision()  # open_clip imports it, also where it does not load by itself
     open_clip: Any = importlib.import_module("open_clip")
+    # It warns of random weights, which are replaced at once.
+    logging.disable(logging.WARNING)
     visual: nn.Module = open_clip.create_model("RN50-quickgelu", pretrained=None).visual.eval()
+    logging.disable(logging.NOTSET)
     prefix = "visual."
     weights = read_weights(path)
     fit(
