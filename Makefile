@@ -28,6 +28,9 @@ test-slow: setup
 
 bench: setup
 	$(BIN)/python benchmarks/linear_probe.py
+	$(BIN)/python benchmarks/your_data.py
+	$(BIN)/python benchmarks/clear_linear.py
+	$(BIN)/python benchmarks/clear_table1_size.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache

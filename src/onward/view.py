@@ -1,5 +1,7 @@
 """What a learner may see, and until when."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from onward.budget import Budget
@@ -73,14 +75,46 @@ class View:
         Where the inputs lie in memory, `out` is filled and returned instead of a new array: a
         fresh one of some megabytes for every batch costs more than the copy.
         """
-        rows = self._readable().rows[positions]
-        if self._call.budget is not None:
-            self._call.budget.read(rows)
+        rows = self.count(positions)
         column = self._table.wide["input"]
         if out is not None and len(out) >= len(rows) and isinstance(column, np.ndarray):
             # Rows come from the stream, so none is out of range; "clip" avoids a second buffer.
             return np.take(column, rows, axis=0, out=out[: len(rows)], mode="clip")
         return column[rows]
+
+    def count(self, positions: Rows | slice) -> Rows:
+        """Return rows whose inputs are read, counted: `inputs` does it, or one who shares them."""
+        rows = self._readable().rows[positions]
+        if self._call.budget is not None:
+            self._call.budget.read(rows)
+        return rows
+
+    def parts(self, size: int = 256) -> Iterator[Array]:
+        """Yield all inputs in order, this many at a time, each part only until the next.
+
+        However many there are, they take no more memory than one part, and that stays in the
+        processor's cache; rows that lie one after the other are not even copied. Read-only.
+        """
+        column = self._table.wide["input"]
+        buffer = np.empty((size, *column.shape[1:]), getattr(column, "dtype", np.float32))
+        for start in range(0, len(self), size):
+            positions = slice(start, start + size)
+            rows = self._readable().rows[positions]
+            first, last = int(rows[0]), int(rows[-1]) + 1
+            if isinstance(column, np.ndarray) and np.array_equal(rows, np.arange(first, last)):
+                self.count(positions)
+                yield _read_only(column[first:last])
+            else:
+                yield _read_only(self.inputs(positions, out=buffer))
+
+    def shows_what(self, other: "View") -> bool:
+        """Whether another view shows the same samples in the same order, with the same labels."""
+        mine, others = self._readable(), other._readable()
+        return (
+            self._table is other._table
+            and np.array_equal(mine.rows, others.rows)
+            and np.array_equal(mine.labels, others.labels)
+        )
 
     def crops(self, positions: Rows, at: Array) -> Array | None:
         """Return other crops of the images at these positions, where the data has more to crop.
@@ -95,10 +129,8 @@ class View:
         crop = getattr(self._table.wide["input"], "crop", None)
         if crop is None:
             return None
-        rows = self._for_learning("crops").rows[positions]
-        if self._call.budget is not None:
-            self._call.budget.read(rows)
-        found: Array = crop(rows, at)
+        self._for_learning("crops")
+        found: Array = crop(self.count(positions), at)
         return found
 
     def column(self, name: str) -> Array:

@@ -203,7 +203,7 @@ def test_a_period_whose_sides_are_neither_apart_nor_the_same_is_caught(
 
 
 def test_options_of_the_official_data_are_not_the_emoji_editions() -> None:
-    with pytest.raises(OnwardError, match="expected no features for the emoji edition"):
+    with pytest.raises(OnwardError, match="expected no features moco_b0 for the emoji edition"):
         onward.load("clear", data="emoji", features="moco_b0")
     with pytest.raises(OnwardError, match=r"unknown data of clear 'emojy'. Did you mean 'emoji'"):
         onward.load("clear", data="emojy")

@@ -4,9 +4,9 @@ import torch
 
 from onward.models.linear import LinearProbe
 from onward.tasks.one_label import OneLabel
-from onward.train.learner import Steps
 from onward.train.method import TrainingSet
 from onward.train.sgd import SGD
+from onward.train.steps import Steps
 
 
 def _generator(seed: int = 0) -> torch.Generator:

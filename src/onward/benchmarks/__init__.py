@@ -8,12 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from onward.benchmarks import clear
+from onward.benchmarks import clear, yours
+from onward.benchmarks.listed import Listed
 from onward.benchmarks.variants import as_asked
 from onward.errors import OnwardError, unknown
 from onward.types import Benchmark
 
-BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {"clear": clear.load}
+BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {"clear": clear.load, "yours": yours.load}
+LISTED: Mapping[str, Listed] = {"clear": clear.LISTED, "yours": yours.LISTED}
 
 
 def load(

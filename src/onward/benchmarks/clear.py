@@ -15,6 +15,7 @@ import numpy as np
 
 from onward.benchmarks.backbones import load_backbone, with_backbone
 from onward.benchmarks.clear_official import IMAGE, at_rate_of, load_official
+from onward.benchmarks.listed import Listed
 from onward.benchmarks.recipes import recipes_for
 from onward.data.cache import cache_folder
 from onward.data.emoji_history import (
@@ -33,6 +34,12 @@ from onward.seeds import Draws, draws
 from onward.tasks.one_label import OneLabel
 from onward.types import Array, Benchmark, Card, Period, Protocol, Samples, Stream, Table
 
+LISTED = Listed(
+    summary="To which of nine groups does an emoji belong, as its drawing changes?",
+    task="one_label",
+    data=("emoji", "a folder with the official download"),
+    recipes=("cpu", "paper"),
+)
 # Side of the official photos in the cpu recipe: twelve times as fast to learn as 224 pixels.
 _SMALL = 64
 
@@ -124,7 +131,7 @@ def load(
         data="emoji",
         card=Card(
             title="CLEAR, emoji edition",
-            summary="To which of nine groups does an emoji belong, as its drawing changes?",
+            summary=LISTED.summary,
             licence="art Apache-2.0 (Noto), second artist CC-BY-4.0 (Twemoji)",
             citation="Lin et al., The CLEAR Benchmark, NeurIPS 2021 Datasets and Benchmarks",
             numbers=facts["counts"],
@@ -137,6 +144,7 @@ def load(
         recipes=recipes,
         recipe=recipe,
         files=(FOLDER, cache_folder()),
+        options={"features": IMAGE} if images else {},
     )
 
 

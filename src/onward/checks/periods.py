@@ -109,7 +109,7 @@ def groups_stay_on_one_side(subject: StreamSubject) -> str:
         both = names[periods > 1]
     if isinstance(subject.split, Released | Undivided):
         raise Skipped(
-            f"the published protocol does not keep groups apart: {len(both)} of "
+            f"this split does not keep groups apart: {len(both)} of "
             f"{len(np.unique(groups))} are learned and tested"
         )
     if len(both):

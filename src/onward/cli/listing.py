@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from onward.benchmarks import BENCHMARKS, load
+from onward.benchmarks import LISTED
 from onward.benchmarks.backbones import BACKBONES
 from onward.cli.console import console
 from onward.data import emoji_history
@@ -57,13 +57,13 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         return [
             {
                 "name": name,
-                "summary": (benchmark := load(name)).card.summary,
-                "task": benchmark.task.name,
-                "data": ["emoji"],
+                "summary": listed.summary,
+                "task": listed.task,
+                "data": list(listed.data),
                 "protocols": list(PROTOCOLS),
-                "recipes": list(benchmark.recipes),
+                "recipes": list(listed.recipes),
             }
-            for name in BENCHMARKS
+            for name, listed in LISTED.items()
         ]
     if kind is Kind.methods:
         return [

@@ -50,6 +50,11 @@ class Listing:
     parts: Mapping[str, Path]
 
 
+def is_clear(root: Path) -> bool:
+    """Say whether a folder looks like a download of CLEAR."""
+    return any(_is_part(folder) for folder in (root, *(root / name for name in _TRAIN_FOLDERS)))
+
+
 def list_clear(root: Path) -> Listing:
     """Recognise the layout of a download, and list its samples."""
     train = next((root / name for name in _TRAIN_FOLDERS if _is_part(root / name)), None)

@@ -15,6 +15,7 @@ VERSION = "hog-colour-1"
 _CELL, _DIRECTIONS, _BLOCK = 8, 9, 2
 _COLOURS, _FIELDS = 5, 4
 _AT_ONCE = 512
+_ROWS_AT_ONCE = 1 << 12
 
 
 def hog_colour(images: Array) -> NDArray[np.float32]:
@@ -114,5 +115,10 @@ def scale_of(reference: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]
 
 def scaled(features: Array, mean: Array, deviation: Array) -> NDArray[np.float32]:
     """Centre, scale, clip to ±3, and divide by √width."""
-    centred = (features - mean) / deviation
-    return np.asarray(np.clip(centred, -3, 3) / np.sqrt(features.shape[1]), np.float32)
+    result = np.empty(features.shape, np.float32)
+    # A few rows at a time: millions need no second and third copy in double precision.
+    for start in range(0, len(features), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        centred = (features[rows] - mean) / deviation
+        result[rows] = np.clip(centred, -3, 3) / np.sqrt(features.shape[1])
+    return result

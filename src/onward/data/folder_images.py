@@ -14,7 +14,7 @@ from onward.types import Rows
 
 # What Pillow raises for bytes that are no image, a file that ends too early, a broken header, or
 # a picture of absurd size.
-_UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +65,11 @@ class FolderImages:
                 images[place] = self.noise[self.noised[row]]
             else:
                 share = None if at is None else float(at[place])
-                images[place] = decode(self.root / self.paths[row], self.size, share)
+                images[place] = self._picture(row, share)
         return images
+
+    def _picture(self, row: int, at: float | None) -> NDArray[np.uint8]:
+        return decode(self.root / self.paths[row], self.size, at)
 
     def with_noise(self, rows: Rows, rng: np.random.Generator, images: int = 16) -> "FolderImages":
         """Return this column with random pixels in these rows."""
@@ -74,16 +77,6 @@ class FolderImages:
         noised = np.full(len(self.paths), -1)
         noised[rows] = rng.integers(0, images, len(rows))
         return replace(self, noise=noise, noised=noised)
-
-    def verify(self) -> list[str]:
-        """Decode every file, and return what is wrong with those that cannot be decoded."""
-        problems = []
-        for path in self.paths:
-            try:
-                decode(self.root / path, self.size)
-            except OnwardError as error:
-                problems.append(str(error))
-        return problems
 
 
 def decode(path: Path, size: int, at: float | None = None) -> NDArray[np.uint8]:
@@ -94,11 +87,16 @@ def decode(path: Path, size: int, at: float | None = None) -> NDArray[np.uint8]:
     try:
         with Image.open(path) as file:
             image = file.convert("RGB")
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise OnwardError(
             f"expected an image in {path}, found a file that cannot be decoded ({error}). Fetch "
             "it again from the download"
         ) from error
+    return square(image, size, at)
+
+
+def square(image: Image.Image, size: int, at: float | None = None) -> NDArray[np.uint8]:
+    """Resize the shorter edge to `size`, and cut the square in the centre out, or at a share."""
     width, height = image.size
     short = min(width, height)
     if short != size:

@@ -22,26 +22,26 @@ class LinearProbe:
     """
 
     # A matrix product with 11 columns takes longer than one with 16: vector registers are
-    # filled in multiples of 8 or 16. The unused rows stay zero and are never shown.
+    # filled in multiples of 8 or 16. The rows between are zero, and no parameter shows them.
     MULTIPLE = 16
     head = ("weight", "bias")
 
     def __init__(self, shape: tuple[int, ...], classes: int, generator: torch.Generator) -> None:
-        self._width = width_of(shape)
+        self.width = width_of(shape)
         self.classes = 0
         self.buffers: dict[str, torch.Tensor] = {}
-        self.parameters = {"weight": torch.empty(0, self._width), "bias": torch.empty(0)}
+        self.parameters = {"weight": torch.empty(0, self.width), "bias": torch.empty(0)}
         self.grow(classes, generator)
 
     @property
     def macs(self) -> int:
         """Multiply-accumulates of one forward pass of one sample."""
-        return self._width * self.classes
+        return self.width * self.classes
 
     @property
     def size(self) -> int:
         """The number of parameters, without the rows that only fill up a register."""
-        return (self._width + 1) * self.classes
+        return (self.width + 1) * self.classes
 
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew."""
@@ -50,56 +50,65 @@ class LinearProbe:
     def grow(self, classes: int, generator: torch.Generator) -> None:
         """Make room for this many classes; those known before keep their weights."""
         known = self.classes
-        if classes <= known:
-            return
-        padded = -(-classes // self.MULTIPLE) * self.MULTIPLE
-        for name, old in self.parameters.items():
-            new = torch.zeros(padded, *old.shape[1:])
-            new[:known] = old[:known]
-            self.parameters[name] = new
-        self.classes = classes
-        self._draw(known, generator)
+        if classes > known:
+            self.classes = classes
+            self.move()
+            self._draw(known, generator)
+
+    def move(self, weight: torch.Tensor | None = None, bias: torch.Tensor | None = None) -> None:
+        """Let the weights live in these rows, by default in rows of their own."""
+        room = -(-self.classes // self.MULTIPLE) * self.MULTIPLE
+        self._weight = torch.zeros(room, self.width) if weight is None else weight
+        self._bias = torch.zeros(room) if bias is None else bias
+        for name, home in (("weight", self._weight), ("bias", self._bias)):
+            before, shown = self.parameters[name], home[: self.classes]
+            shown[: len(before)] = before
+            self.parameters[name] = shown
 
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class."""
-        logits = torch.nn.functional.linear(
-            inputs, self.parameters["weight"], self.parameters["bias"]
-        )
+        logits = torch.nn.functional.linear(inputs, self._weight, self._bias)
         return logits[:, : self.classes]
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class, and remember the inputs for `backward`."""
-        self._inputs = inputs
+        self.seen = inputs
         return self.predict(inputs)
 
     def backward(self, slope: torch.Tensor) -> None:
         """Set the gradient of the last `forward` on both parameters."""
-        weight, bias = (gradient_of(p)[: self.classes] for p in self.parameters.values())
-        torch.mm(slope.t(), self._inputs, out=weight)
+        weight, bias = (gradient_of(parameter) for parameter in self.parameters.values())
+        inputs = self.seen
+        ends = slope.numpy()[:: max(len(slope) - 1, 1)]
+        if not ends.any(1).all():
+            # A slope of a part of the batch, as A-GEM has it: the rest needs no product.
+            part = slope.any(1).nonzero().flatten()
+            busy = slice(int(part[0]), int(part[-1]) + 1) if len(part) else slice(0)
+            slope, inputs = slope[busy], inputs[busy]
+        torch.mm(slope.t(), inputs, out=weight)
         torch.sum(slope, 0, out=bias)
 
     def forget(self) -> None:
         """Let go of the last inputs."""
-        self._inputs = torch.empty(0, self._width)
+        self.seen = torch.empty(0, self.width)
 
     def squared_gradient(
         self, inputs: torch.Tensor, slopes: torch.Tensor
     ) -> dict[str, torch.Tensor]:
         """Return the summed squares of each sample's gradient: slope² ᵀ input², one product."""
-        squares = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
-        squares["weight"][: self.classes] = (slopes**2).t() @ inputs**2
-        squares["bias"][: self.classes] = (slopes**2).sum(0)
-        return squares
+        squares = slopes**2
+        return {"weight": squares.t() @ inputs**2, "bias": squares.sum(0)}
 
     def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> "LinearProbe":
         """Return a probe with other weights."""
         other = copy.copy(self)
         other.parameters, other.classes = dict(weights), classes
+        other.move()
         return other
 
     def _draw(self, first: int, generator: torch.Generator) -> None:
         for parameter in self.parameters.values():
-            draw_uniform(parameter[first : self.classes], self._width, generator)
+            draw_uniform(parameter[first : self.classes], self.width, generator)
 
 
 def width_of(shape: tuple[int, ...]) -> int:

@@ -37,6 +37,11 @@ class TrainingSet:
     replay: int = 0
     forwards: int = 1
 
+    @property
+    def replays_all(self) -> bool:
+        """Whether every batch gets all samples that are only replayed."""
+        return 0 < self.replay == len(self.view) - self.epoch
+
 
 @dataclass(frozen=True, eq=False)
 class Step:
