@@ -7,12 +7,14 @@ that are still to come (streaming protocol).
 """
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from onward.benchmarks.clear_official import IMAGE, load_official
+from onward.benchmarks.backbones import load_backbone, with_backbone
+from onward.benchmarks.clear_official import IMAGE, at_rate_of, load_official
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.recipes import recipes_for
 from onward.data.cache import cache_folder
@@ -51,6 +53,8 @@ def load(
     features: str | None = None,
     size: int | None = None,
     missing: str | None = None,
+    backbone: str | None = None,
+    weights: str | None = None,
 ) -> Benchmark:
     """Load CLEAR: its emoji edition, or its official data from a folder.
 
@@ -73,7 +77,26 @@ def load(
         ``resnet18`` needs and takes by itself.
     size, missing
         Options of the official data, see `load_official`.
+    backbone, weights
+        A pre-trained encoder, see ``onward list backbones``, and the file or folder with its
+        weights: its features of the images take the place of all others.
     """
+    if backbone is not None:
+        if features is not None or size is not None or model == "resnet18":
+            raise OnwardError(
+                "expected no features, size or resnet18 beside a backbone, which reads images of "
+                "its own size and gives the features. Leave them out"
+            )
+        reader = load_backbone(backbone, weights)
+        if data == "emoji":
+            drawn = load(data, protocol, recipe, model=model, missing=missing)
+            return with_backbone(drawn, reader, past=first_snapshot)
+        photos: dict[str, Any] = {"features": IMAGE, "size": reader.size, "missing": missing}
+        images = load(data, protocol, recipe, model=model, **photos)
+        images = replace(images, recipes=at_rate_of(backbone, images.recipes))
+        return with_backbone(images, reader)
+    if weights is not None:
+        raise OnwardError("expected the backbone that these weights are for. Name it: --backbone")
     if protocol not in PROTOCOLS:
         raise unknown("protocol", protocol, PROTOCOLS, "onward list benchmarks")
     recipes = recipes_for(model, PROTOCOLS[protocol])
@@ -123,6 +146,11 @@ def load(
         files=(FOLDER, cache_folder()),
         options={"features": IMAGE} if images else {},
     )
+
+
+def first_snapshot(table: Table) -> Array:
+    """Say which emoji are of the unlabelled first snapshot."""
+    return np.asarray(table.values("snapshot") == 0)
 
 
 def cut_emoji(table: Table, protocol: Protocol, seed: int) -> Stream:

@@ -22,6 +22,7 @@ from onward.types import Array, Benchmark, Card, Period, Protocol, Samples, Stre
 
 PERIODS = 4
 _WIDTH = 8
+_SIDE = 8
 _FIRST_YEAR = 2000
 _CLASSES = ("circle", "square", "star", "wave")
 # Waves arrive with the third period, so that the label space grows on the way.
@@ -51,7 +52,11 @@ ONLINE = Recipe(
 
 
 def tiny_benchmark(
-    protocol: str = "iid", folder: Path | None = None, *, model: str = "linear"
+    protocol: str = "iid",
+    folder: Path | None = None,
+    *,
+    model: str = "linear",
+    images: bool = False,
 ) -> Benchmark:
     """Make a benchmark of four periods of about sixty drifting points each.
 
@@ -61,12 +66,14 @@ def tiny_benchmark(
     Parameters
     ----------
     protocol
-        ``iid``, ``streaming`` or ``online``.
+        One of `onward.protocols.PROTOCOLS`.
     folder
         Where to write the samples, as a parquet file and an array; by default they are only in
         memory.
     model
-        What is trained. ``resnet18`` is shown the points as small images, one line per feature.
+        What is trained; ``resnet18`` needs images.
+    images
+        Whether each point is shown as a picture of it instead.
 
     Examples
     --------
@@ -88,7 +95,7 @@ def tiny_benchmark(
     recipe = replace(recipe, learning_rate=recipe.learning_rate * _RATES.get(model, 1.0))
     made = Benchmark(
         name="tiny",
-        data="points",
+        data="pictures" if images or model == "resnet18" else "points",
         card=Card(
             title="Tiny",
             summary="Which of four shapes does a drifting point belong to?",
@@ -99,7 +106,7 @@ def tiny_benchmark(
         task=OneLabel(),
         protocol=PROTOCOLS[protocol],
         raw=raw,
-        prepare=prepare_images if model == "resnet18" else prepare,
+        prepare=pictured if images or model == "resnet18" else prepare,
         cut=cut,
         recipes={"cpu": recipe},
         recipe="cpu",
@@ -114,11 +121,12 @@ def prepare(table: Table) -> Table:
     return table.with_input(standardise(points, points[table.values("year") == _FIRST_YEAR]))
 
 
-def prepare_images(table: Table) -> Table:
-    """Draw every point as an image of as many lines as it has features, grey by their values."""
-    points = np.asarray(prepare(table).wide["input"][np.arange(len(table))])
-    grey = np.clip(128 + 100 * points, 0, 255).astype(np.uint8)[:, :, None, None]
-    return table.with_input(np.tile(grey, (1, 1, _WIDTH, 3)))
+def pictured(table: Table) -> Table:
+    """Show each point as a small picture, whose pixels mix its coordinates."""
+    points = table.wide["point"][np.arange(len(table))]
+    mixed = points @ np.random.default_rng(21).normal(size=(_WIDTH, _SIDE * _SIDE * 3))
+    pixels = 255 / (1 + np.exp(-mixed / 2))
+    return table.with_input(pixels.astype(np.uint8).reshape(-1, _SIDE, _SIDE, 3))
 
 
 def cut(table: Table, protocol: Protocol, seed: int) -> Stream:

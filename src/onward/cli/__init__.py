@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from onward import __version__
-from onward.cli import check, data, demo, listing, reproduce, run, show, tune
+from onward.cli import check, data, demo, listing, pretrain, reproduce, run, show, tune
 from onward.errors import OnwardError
 
 
@@ -28,6 +28,7 @@ app = typer.Typer(
 )
 app.command("list")(listing.list_catalogue)
 app.command("run")(run.run)
+app.command("pretrain")(pretrain.pretrain)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
 app.command("reproduce")(reproduce.reproduce)

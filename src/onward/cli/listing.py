@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from onward.benchmarks import LISTED
+from onward.benchmarks.backbones import BACKBONES
 from onward.cli.console import console
 from onward.configs import TABLES
 from onward.data import emoji_history
@@ -27,6 +28,7 @@ class Kind(StrEnum):
     metrics = "metrics"
     data = "data"
     tables = "tables"
+    backbones = "backbones"
 
 
 def list_catalogue(
@@ -36,7 +38,7 @@ def list_catalogue(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List benchmarks, methods, metrics, data and published tables."""
+    """List benchmarks, methods, metrics, data, published tables and backbones."""
     kinds = [kind] if kind else list(Kind)
     found = {k.value: _entries(k) for k in kinds}
     if as_json:
@@ -83,6 +85,8 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
             | {f"runs, CPU time ({recipe})": _cost(table, recipe) for recipe in RECIPES}
             for table in TABLES.values()
         ]
+    if kind is Kind.backbones:
+        return [{"name": name, "summary": card.summary} for name, card in BACKBONES.items()]
     card = emoji_history.card()
     return [
         {

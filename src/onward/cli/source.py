@@ -44,6 +44,11 @@ _LOADED = {
         int | None, typer.Option(help="yours: how many columns words share. Default: 512.")
     ],
     "model": Annotated[str | None, typer.Option(help="What is trained: linear, mlp, resnet18.")],
+    "backbone": Annotated[
+        str | None,
+        typer.Option(help="A pre-trained encoder that reads the images: onward list backbones."),
+    ],
+    "weights": Annotated[str | None, typer.Option(help="The backbone's weights.")],
     "grain": Annotated[
         str | None, typer.Option(help="online: samples shown at a time, or day. Default: 10.")
     ],

@@ -104,13 +104,21 @@ def standardise(features: Array, reference: Array) -> NDArray[np.float32]:
     reference
         The samples that set the scale: a past that every learner knows.
     """
-    mean = reference.mean(0, dtype=np.float64)
+    return scaled(features, *scale_of(reference))
+
+
+def scale_of(reference: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean and the deviation of each feature; 1 where nothing deviates."""
     deviation = reference.std(0, dtype=np.float64)
-    deviation = np.where(deviation > 1e-6, deviation, 1.0)
+    return reference.mean(0, dtype=np.float64), np.where(deviation > 1e-6, deviation, 1.0)
+
+
+def scaled(features: Array, mean: Array, deviation: Array) -> NDArray[np.float32]:
+    """Centre, scale, clip to ±3, and divide by √width."""
     result = np.empty(features.shape, np.float32)
     # A few rows at a time: millions need no second and third copy in double precision.
     for start in range(0, len(features), _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
-        scaled = (features[rows] - mean) / deviation
-        result[rows] = np.clip(scaled, -3, 3) / np.sqrt(features.shape[1])
+        centred = (features[rows] - mean) / deviation
+        result[rows] = np.clip(centred, -3, 3) / np.sqrt(features.shape[1])
     return result

@@ -9,6 +9,7 @@ from torch import nn
 
 from onward.errors import OnwardError
 from onward.models.linear import draw_uniform
+from onward.models.macs import forward_macs
 from onward.models.torchvision_loader import torchvision
 
 # Of ImageNet, per colour, on the scale of bytes.
@@ -61,7 +62,9 @@ class ResNet18:
         self._graph: torch.Tensor | None = None
         self._share_weights()
         self.reset(generator)
-        self._body_macs = _macs(self._net.eval(), shape) - self._net.fc.weight.numel()
+        self._body_macs = (
+            forward_macs(self._net.eval(), (3, *shape[:2])) - self._net.fc.weight.numel()
+        )
 
     @property
     def classes(self) -> int:
@@ -187,12 +190,3 @@ def _empty_layer(width: int, classes: int) -> nn.Linear:
 def _draw_head(layer: nn.Linear, first: int, generator: torch.Generator) -> None:
     for parameter in (layer.weight, layer.bias):
         draw_uniform(parameter[first:], layer.in_features, generator)
-
-
-def _macs(net: nn.Module, shape: tuple[int, ...]) -> int:
-    """Count the multiply-accumulates of all convolutions and matrix products for one image."""
-    from torch.utils.flop_counter import FlopCounterMode
-
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        net(torch.zeros(1, 3, *shape[:2]))
-    return int(counter.get_total_flops()) // 2
