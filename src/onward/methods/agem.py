@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from onward.models import Model
-    from onward.models.linear import LinearProbe
 
 
 class AGEM(GradientMethod):
@@ -39,8 +38,9 @@ class AGEM(GradientMethod):
             raise OnwardError(f"expected a sample of at least 1 from memory, found {sample}")
         self._memory = Kept(Reservoir, memory)
         self._sample = sample
-        # What a linear model says about the whole memory, through one call of `learn`.
+        # Through one call of `learn`, what a linear model says about the whole memory.
         self._followed: Followed | None = None
+        self._resumed: dict[str, Any] = {}
 
     def begin(self, setting: Setting) -> None:
         """Prepare the memory."""
@@ -51,32 +51,29 @@ class AGEM(GradientMethod):
         """Choose the new samples, and for each batch of them some of the memory as reference."""
         kept = len(self._memory)
         reference = kept if self._sample is None else min(self._sample, kept)
-        self._whole, self._followed = reference == kept, None
+        self._new, self._whole = len(new), reference == kept
+        self._followed, self._resumed = None, {}
         return TrainingSet(self._memory.beside(new), epoch=len(new), replay=reference, apart=True)
 
     def minimises(self, step: Step) -> Loss:
         """Return the task loss of the new samples."""
-        return self.setting.task.loss(step.outputs, step.targets[: step.new])
+        loss = self.setting.task.loss(step.outputs, step.targets[: step.new])
+        self._slope = loss.slope
+        return loss
 
     def gradient(self, step: Step) -> None:
         """Project the gradient if it points against that of the memory."""
-        from onward.models.linear import LinearProbe  # torch is loaded when it is needed
-
         inputs, targets = step.inputs[step.new :], step.targets[step.new :]
-        if not len(targets):
-            return
-        probe = step.model if self._whole and isinstance(step.model, LinearProbe) else None
-        if probe is not None and self._agrees(probe, inputs, targets, step.rate):
+        if not len(targets) or self._agrees(step, inputs, targets):
             return
         # Copies, for a model may write its next gradient over the last one.
         gradient = {name: values.clone() for name, values in _gradients(step.model).items()}
         loss = self.setting.task.loss(step.model.forward(inputs), targets)
         step.model.backward(loss.slope)
-        projected = project(gradient, _gradients(step.model))
-        for name, values in projected.items():
+        for name, values in project(gradient, _gradients(step.model)).items():
             step.model.parameters[name].grad = values
-        if probe is not None and self._followed is not None:
-            self._followed.move(Followed.image(probe, projected, inputs), step.rate)
+        if self._followed is not None:
+            self._followed.move(self._followed.image_of_gradient(), step.rate)
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Let the new samples compete for a place in memory."""
@@ -93,28 +90,32 @@ class AGEM(GradientMethod):
 
     def state_inside(self) -> dict[str, Any]:
         """Return what the model says about the memory."""
-        return {} if self._followed is None else self._followed.state()
+        return self._resumed if self._followed is None else self._followed.state()
 
     def restore_inside(self, state: dict[str, Any]) -> None:
         """Take that back."""
-        self._followed = Followed.restored(self.setting.recipe, state) if state else None
+        self._resumed = state
 
-    def _agrees(
-        self, probe: "LinearProbe", inputs: "Tensor", targets: "Tensor", rate: float
-    ) -> bool:
-        """Say whether the gradient does not raise the memory's loss, and if so, follow the step.
+    def _agrees(self, step: Step, inputs: "Tensor", targets: "Tensor") -> bool:
+        """Say whether a linear model's gradient is known not to raise the loss on all of memory.
 
-        The slope of that loss along the gradient is the product of both gradients. It takes one
-        matrix product over the memory; the memory's own gradient would take two, and is needed
-        only where they disagree, which is rare.
+        The slope of that loss along the gradient is the product of both gradients. It is found
+        without the memory's own gradient, which is two matrix products over all of memory and is
+        needed only where both disagree.
         """
+        from onward.models.linear import LinearProbe  # torch is loaded when it is needed
+
+        if not (self._whole and isinstance(step.model, LinearProbe)):
+            return False
         if self._followed is None:
-            self._followed = Followed(self.setting.recipe, probe.predict(inputs).contiguous())
-        image = Followed.image(probe, _gradients(probe), inputs)
+            self._followed = Followed(self.setting.recipe, step.model, inputs, self._new)
+            if self._resumed:
+                self._followed.restore(self._resumed)
+        image = self._followed.image(step, self._slope)
         slope = self.setting.task.loss(self._followed.outputs, targets).slope
         agrees = float((slope * image).sum()) >= 0
         if agrees:
-            self._followed.move(image, rate)
+            self._followed.move(image, step.rate)
         return agrees
 
 
