@@ -10,6 +10,7 @@ from onward.errors import OnwardError
 from onward.methods.agem import AGEM, project
 from onward.models.linear import LinearProbe
 from onward.tasks.one_label import OneLabel
+from onward.train.followed import Followed
 from onward.train.method import Step
 from onward.types import Setting
 
@@ -81,19 +82,26 @@ def test_following_a_linear_model_is_asking_it_again(
     training: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     benchmark = retrained(tiny_benchmark(), {"epochs": 10, **training})
-    disagreed: list[bool] = []
-    agrees = AGEM._agrees
+    moved: list[int] = []
+    move = Followed.move
 
-    def noted(self: AGEM, *arguments: object) -> bool:
-        answer = agrees(self, *arguments)  # type: ignore[arg-type]
-        disagreed.append(not answer)
-        return answer
+    def noted(self: Followed, *arguments: object) -> None:
+        moved.append(1)
+        move(self, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(AGEM, "_agrees", noted)
+    monkeypatch.setattr(Followed, "move", noted)
+    looked: list[int] = []
+    look = Followed.look
+
+    def noted_look(self: Followed) -> None:
+        looked.append(1)
+        look(self)
+
+    monkeypatch.setattr(Followed, "look", noted_look)
     found: list[object] = []
     onward.run(benchmark, "agem", watch=lambda event: found.append(event.outputs))
-    assert {True, False} == set(disagreed)
-    monkeypatch.setattr(AGEM, "_agrees", lambda *arguments: False)
+    assert 0 < len(looked) < len(moved), "both agreed and disagreed"
+    monkeypatch.setattr(AGEM, "_follow", lambda *arguments: None)
     asked: list[object] = []
     onward.run(benchmark, "agem", watch=lambda event: asked.append(event.outputs))
     assert len(found) == len(asked)

@@ -64,16 +64,27 @@ class AGEM(GradientMethod):
     def gradient(self, step: Step) -> None:
         """Project the gradient if it points against that of the memory."""
         inputs, targets = step.inputs[step.new :], step.targets[step.new :]
-        if not len(targets) or self._agrees(step, inputs, targets):
+        if not len(targets):
             return
+        followed = self._follow(step, inputs)
+        outputs = step.model.forward(inputs) if followed is None else followed.outputs
+        slope = self.setting.task.loss(outputs, targets).slope
+        if followed is not None:
+            # The slope of the memory's loss along the gradient is the product of both gradients.
+            # The memory's own, two matrix products over all of it, is needed only if that is below
+            # zero.
+            image = followed.image(step, self._slope)
+            if float((slope * image).sum()) >= 0:
+                followed.move(image, step.rate)
+                return
+            followed.look()
         # Copies, for a model may write its next gradient over the last one.
         gradient = {name: values.clone() for name, values in _gradients(step.model).items()}
-        loss = self.setting.task.loss(step.model.forward(inputs), targets)
-        step.model.backward(loss.slope)
+        step.model.backward(slope)
         for name, values in project(gradient, _gradients(step.model)).items():
             step.model.parameters[name].grad = values
-        if self._followed is not None:
-            self._followed.move(self._followed.image_of_gradient(), step.rate)
+        if followed is not None:
+            followed.move(followed.image_of_gradient(), step.rate)
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Let the new samples compete for a place in memory."""
@@ -96,27 +107,15 @@ class AGEM(GradientMethod):
         """Take that back."""
         self._resumed = state
 
-    def _agrees(self, step: Step, inputs: "Tensor", targets: "Tensor") -> bool:
-        """Say whether a linear model's gradient is known not to raise the loss on all of memory.
-
-        The slope of that loss along the gradient is the product of both gradients. It is found
-        without the memory's own gradient, which is two matrix products over all of memory and is
-        needed only where both disagree.
-        """
+    def _follow(self, step: Step, inputs: "Tensor") -> Followed | None:
+        """Return what a linear model says about the whole memory; None for any other case."""
         from onward.models.linear import LinearProbe  # torch is loaded when it is needed
 
-        if not (self._whole and isinstance(step.model, LinearProbe)):
-            return False
-        if self._followed is None:
+        if self._followed is None and self._whole and isinstance(step.model, LinearProbe):
             self._followed = Followed(self.setting.recipe, step.model, inputs, self._new)
             if self._resumed:
                 self._followed.restore(self._resumed)
-        image = self._followed.image(step, self._slope)
-        slope = self.setting.task.loss(self._followed.outputs, targets).slope
-        agrees = float((slope * image).sum()) >= 0
-        if agrees:
-            self._followed.move(image, step.rate)
-        return agrees
+        return self._followed
 
 
 def project(

@@ -45,6 +45,10 @@ class Followed:
             self._products = Products(new, samples)
         self._begin(probe.predict(samples).contiguous(), {})
 
+    def look(self) -> None:
+        """Let the probe's next `backward` be about these samples."""
+        self._probe.seen = self._samples
+
     def image(self, step: Step, slope: "Tensor") -> "Tensor":
         """Return how the outputs change along the gradient of a batch with this slope."""
         if self._products is None:
