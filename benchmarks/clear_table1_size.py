@@ -1,4 +1,4 @@
-"""The linear block of CLEAR's Table 1 at its true size, timed as a whole.
+"""Time the linear block of CLEAR's Table 1 at its true size.
 
 Nine methods, five seeds, two protocols, the paper's recipe (100 epochs a period, batch 256), on
 synthetic features (10 periods x 3,300 samples x 2,048), through `sweep` with one worker per core.

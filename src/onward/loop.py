@@ -159,7 +159,8 @@ class Loop:
         self.keep_predictions = keep_predictions
         recipe = benchmark.recipes[benchmark.recipe]
         limits = {**benchmark.protocol.limits, **limits}
-        sample = stream.table.wide["input"][stream[0].train.rows[:1]]
+        learned = np.concatenate([period.train.rows[:1] for period in stream])
+        sample = stream.table.wide["input"][learned[:1]]
         # Refuses limits that make no sense, before anything is written.
         self.budget = Budget(limits, sample_bytes=int(sample.nbytes))
         self.spec = RunSpec(
@@ -223,7 +224,7 @@ class Loop:
         keep = self.keep_predictions if kept is None else kept
         # The period learned last may have been saved and not yet tested.
         for period in self.stream[max(learned_before - 1, 0) :]:
-            if period.index >= learned_before:
+            if period.index >= learned_before and len(period.train):
                 self.watch(Event("learning", self.spec, period.index))
                 yield from self._learn(period, progress)
                 progress = Progress(period=period.index + 1)
@@ -310,7 +311,12 @@ class Loop:
         )
 
     def _tests(self, learned_upto: int) -> list[Test]:
-        """Return the tests that are due after a period."""
+        """Return the tests that are due after a period.
+
+        Before anything was learned, there is nobody to test.
+        """
+        if not any(len(period.train) for period in self.stream[: learned_upto + 1]):
+            return []
         due = self.benchmark.protocol.tested(learned_upto, len(self.stream))
         return [
             *(Test("period", index, self.stream[index].test) for index in due),

@@ -28,7 +28,7 @@ class Variant:
     limits
         A budget beyond the protocol's.
     tuned
-        Where its hyperparameters come from.
+        Where the options were chosen and what that cost, for the record.
     """
 
     method: Any

@@ -117,6 +117,23 @@ class View:
             and np.array_equal(mine.labels, others.labels)
         )
 
+    def crops(self, positions: Rows, at: Array) -> Array | None:
+        """Return other crops of the images at these positions, where the data has more to crop.
+
+        Parameters
+        ----------
+        positions
+            Which samples.
+        at
+            Where each crop lies along the longer edge, from 0 to 1.
+        """
+        crop = getattr(self._table.wide["input"], "crop", None)
+        if crop is None:
+            return None
+        self._for_learning("crops")
+        found: Array = crop(self.count(positions), at)
+        return found
+
     def column(self, name: str) -> Array:
         """Return a narrow column that the table shows to learners. A test view has none."""
         rows = self._for_learning("columns").rows

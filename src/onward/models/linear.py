@@ -24,14 +24,10 @@ class LinearProbe:
     # A matrix product with 11 columns takes longer than one with 16: vector registers are
     # filled in multiples of 8 or 16. The rows between are zero, and no parameter shows them.
     MULTIPLE = 16
+    head = ("weight", "bias")
 
     def __init__(self, shape: tuple[int, ...], classes: int, generator: torch.Generator) -> None:
-        if len(shape) != 1:
-            raise OnwardError(
-                f"expected inputs with one axis, their features; found the shape {shape}. A linear "
-                "layer cannot read images: choose features"
-            )
-        (self.width,) = shape
+        self.width = width_of(shape)
         self.classes = 0
         self.buffers: dict[str, torch.Tensor] = {}
         self.parameters = {"weight": torch.empty(0, self.width), "bias": torch.empty(0)}
@@ -81,7 +77,7 @@ class LinearProbe:
 
     def backward(self, slope: torch.Tensor) -> None:
         """Set the gradient of the last `forward` on both parameters."""
-        weight, bias = (_gradient_of(parameter) for parameter in self.parameters.values())
+        weight, bias = (gradient_of(parameter) for parameter in self.parameters.values())
         torch.mm(slope.t(), self.seen, out=weight)
         torch.sum(slope, 0, out=bias)
 
@@ -104,13 +100,27 @@ class LinearProbe:
         return other
 
     def _draw(self, first: int, generator: torch.Generator) -> None:
-        bound = self.width**-0.5
         for parameter in self.parameters.values():
-            fresh = parameter[first : self.classes]
-            fresh.copy_(torch.rand(fresh.shape, generator=generator) * 2 * bound - bound)
+            draw_uniform(parameter[first : self.classes], self.width, generator)
 
 
-def _gradient_of(parameter: torch.Tensor) -> torch.Tensor:
+def width_of(shape: tuple[int, ...]) -> int:
+    """Return the number of features of an input, or say that it has another shape."""
+    if len(shape) != 1:
+        raise OnwardError(
+            f"expected inputs with one axis, their features; found the shape {shape}. A linear "
+            "layer cannot read images: choose features, or the model resnet18"
+        )
+    return shape[0]
+
+
+def draw_uniform(weights: torch.Tensor, width: int, generator: torch.Generator) -> None:
+    """Draw weights uniform in ±1/√width, as `torch.nn.Linear` does."""
+    bound = width**-0.5
+    weights.copy_(torch.rand(weights.shape, generator=generator) * 2 * bound - bound)
+
+
+def gradient_of(parameter: torch.Tensor) -> torch.Tensor:
     """Return where a parameter's gradient goes: one buffer for all steps."""
     if parameter.grad is None:
         parameter.grad = torch.zeros_like(parameter)

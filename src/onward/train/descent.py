@@ -46,7 +46,8 @@ class Descent:
         after_step: Callable[[], None],
     ) -> None:
         self.method, self.model, self.training = method, model, training
-        self.key, self.done, self.batch_size = key, done, recipe.batch_size
+        self.key, self.done = key, done
+        self.batch_size, self.augment = recipe.batch_size, recipe.augment
         self.budget, self._recipe, self._after_step = budget, recipe, after_step
         budget.declare(parameters=model.size)
         self._optimizer = SGD(
@@ -67,7 +68,8 @@ class Descent:
         """Whether another one sees the same batches, step by step."""
         mine, others = self.training, other.training
         return (
-            (self.key, self.batch_size) == (other.key, other.batch_size)
+            (self.key, self.batch_size, self.augment)
+            == (other.key, other.batch_size, other.augment)
             and (mine.epoch, mine.replay, mine.apart) == (others.epoch, others.replay, others.apart)
             and mine.view.shows_what(others.view)
         )
@@ -129,14 +131,15 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
     """Take descents that are at one step and see the same batches to a later step."""
     first = level[0]
     training, views = first.training, [descent.training.view for descent in level]
-    inputs_of, labels = Inputs(training, first.batch_size), torch.tensor(training.view.labels)
+    inputs_of = Inputs(training, first.batch_size, first.augment, first.key)
+    labels = torch.tensor(training.view.labels)
     bank = side_by_side([descent.model for descent in level])
     try:
         for step in range(first.done, until):
             positions = first.steps[step]
             for descent in level:
                 descent.spend(len(positions))
-            inputs = torch.from_numpy(inputs_of(positions, views))
+            inputs = torch.from_numpy(inputs_of(step, positions, views))
             targets = labels.index_select(0, torch.from_numpy(positions))
             replayed = np.count_nonzero(positions >= training.epoch) if training.replay else 0
             new = len(positions) - int(replayed)

@@ -1,8 +1,7 @@
 """The gradient learner: any method of the five questions, trained under a budget, resumable."""
 
-import contextlib
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from onward.results.state import load_state, save_state
 from onward.seeds import Draws, draws
 from onward.train.descent import Descent, descend
 from onward.train.method import GradientMethod
+from onward.train.threads import one_thread
 from onward.train.weights import to_arrays, to_tensors
 from onward.types import Array, Setting, View
 
@@ -56,7 +56,7 @@ class GradientLearner:
         """Return the model's outputs."""
         if self._model is None:
             raise OnwardError("predict was called before anything had been learned")
-        with _one_thread():
+        with one_thread():
             outputs = [self._model.predict(from_dlpack(part)) for part in view.parts()]
             return torch.cat(outputs).numpy()
 
@@ -146,7 +146,7 @@ class GradientLearner:
 
 def learn_together(calls: Sequence[tuple[GradientLearner, View, Budget]]) -> None:
     """Make one call of `learn` of each learner, side by side where they see the same batches."""
-    with _one_thread():
+    with one_thread():
         descents = []
         for learner, view, budget in calls:
             with working([budget]):
@@ -155,15 +155,3 @@ def learn_together(calls: Sequence[tuple[GradientLearner, View, Budget]]) -> Non
         for learner, view, budget in calls:
             with working([budget]):
                 learner.finish(view, budget)
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Compute on one thread: the same numbers on every machine, and one worker per core."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        torch.set_num_threads(before)

@@ -76,8 +76,11 @@ class GradientMethod:
     | what does it do afterwards? | `afterwards` |
 
     A method that keeps anything between two calls gives it to `state` and takes it back in
-    `restore`; that is all it needs to resume.
+    `restore`; that is all it needs to resume. One that only starts from other weights than the last
+    ones sets `start`.
     """
+
+    start: Start = "last"
 
     def begin(self, setting: Setting) -> None:
         """Prepare for a run, before anything is seen."""
@@ -88,7 +91,9 @@ class GradientMethod:
         return TrainingSet(new, epoch=len(new))
 
     def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
-        """Choose the weights to start from: here, the last ones."""
+        """Choose the weights to start from: those that `start` names."""
+        if self.start == "random":
+            model.reset(generator)
 
     def minimises(self, step: Step) -> Loss:
         """Return the loss of a batch and its slope: here, the task loss."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from onward.seeds import Draws, draws
+from onward.train.augment import augmented
 from onward.train.method import TrainingSet
 from onward.types import Array, Rows, View
 
@@ -52,19 +53,25 @@ class Inputs:
     """The inputs of one batch after another, all in one buffer.
 
     A fresh array of some megabytes for every batch would cost more than the copy. Where every batch
-    replays all of a memory, that is read once and stays behind the place of the new samples.
+    replays all of a memory, that is read once and stays behind the place of the new samples. Images
+    that are varied are new every time.
     """
 
-    def __init__(self, training: TrainingSet, batch_size: int) -> None:
-        self._kept = training.replay if training.replays_all else 0
+    def __init__(
+        self, training: TrainingSet, batch_size: int, augment: str, key: Sequence[int]
+    ) -> None:
+        self._augment, self._key = augment, key
+        self._kept = training.replay if training.replays_all and augment == "none" else 0
         self._size = batch_size
         self._buffer: Array | None = None
 
-    def __call__(self, positions: Rows, views: Sequence[View]) -> Array:
+    def __call__(self, step: int, positions: Rows, views: Sequence[View]) -> Array:
         """Return the inputs at these positions, read once, and counted for each of the views."""
         first, *others = views
         for view in others:
             view.count(positions)
+        if self._augment != "none":
+            return augmented(first, positions, self._augment, (*self._key, step))
         if not self._kept:
             inputs = first.inputs(positions, out=self._buffer)
             if self._buffer is None or len(inputs) > len(self._buffer):
