@@ -10,6 +10,7 @@ from onward.errors import OnwardError
 from onward.methods.agem import AGEM, project
 from onward.models.linear import LinearProbe
 from onward.tasks.one_label import OneLabel
+from onward.train.followed import Followed
 from onward.train.method import Step
 from onward.types import Setting
 
@@ -35,8 +36,8 @@ def test_the_step_never_raises_the_loss_on_memory(opposed: bool, whole: bool) ->
     method.begin(Setting(OneLabel(), tiny_benchmark().recipes["cpu"], 0))
     inputs = torch.randn(1, 4).repeat(6, 1)
     targets = torch.tensor([0, 0, 0, 1, 1, 1] if opposed else [0] * 6)
-    method._whole = whole
-    step = Step(probe, inputs, probe.forward(inputs[:3]), targets, new=3)
+    method._new, method._whole = 3, whole
+    step = Step(probe, inputs, probe.forward(inputs[:3]), targets, 3, np.arange(6))
     probe.backward(method.minimises(step).slope)
     own = {name: p.grad.clone() for name, p in probe.parameters.items() if p.grad is not None}
     method.gradient(step)
@@ -72,24 +73,35 @@ def test_it_is_not_finetuning() -> None:
     assert not all(alike)
 
 
-@pytest.mark.parametrize("training", [{}, {"momentum": 0.0}, {"weight_decay": 0.05}])
+# With many epochs, products of samples are kept; with few, they would not pay.
+@pytest.mark.parametrize(
+    "training",
+    [{"epochs": 20}, {"epochs": 20, "momentum": 0.0}, {"epochs": 20, "weight_decay": 0.05}, {}],
+)
 def test_following_a_linear_model_is_asking_it_again(
     training: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    benchmark = retrained(tiny_benchmark(), {"epochs": 12, **training})
-    disagreed: list[bool] = []
-    agrees = AGEM._agrees
+    benchmark = retrained(tiny_benchmark(), {"epochs": 10, **training})
+    moved: list[int] = []
+    move = Followed.move
 
-    def noted(self: AGEM, *arguments: object) -> bool:
-        answer = agrees(self, *arguments)  # type: ignore[arg-type]
-        disagreed.append(not answer)
-        return answer
+    def noted(self: Followed, *arguments: object) -> None:
+        moved.append(1)
+        move(self, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(AGEM, "_agrees", noted)
+    monkeypatch.setattr(Followed, "move", noted)
+    looked: list[int] = []
+    look = Followed.look
+
+    def noted_look(self: Followed) -> None:
+        looked.append(1)
+        look(self)
+
+    monkeypatch.setattr(Followed, "look", noted_look)
     found: list[object] = []
     onward.run(benchmark, "agem", watch=lambda event: found.append(event.outputs))
-    assert {True, False} == set(disagreed)
-    monkeypatch.setattr(AGEM, "_agrees", lambda *arguments: False)
+    assert 0 < len(looked) < len(moved), "both agreed and disagreed"
+    monkeypatch.setattr(AGEM, "_follow", lambda *arguments: None)
     asked: list[object] = []
     onward.run(benchmark, "agem", watch=lambda event: asked.append(event.outputs))
     assert len(found) == len(asked)

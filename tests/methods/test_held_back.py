@@ -126,7 +126,7 @@ def test_the_path_integral_by_hand() -> None:
     for slope, move in ((2.0, -0.5), (-1.0, 0.1)):
         weight.grad = torch.zeros_like(weight)
         weight.grad[0] = slope
-        method.gradient(Step(probe, nothing, nothing, nothing, 1))
+        method.gradient(Step(probe, nothing, nothing, nothing, 1, np.arange(1)))
         weight[0] += move
     method.afterwards(probe, range(1), Budget())  # type: ignore[arg-type]
     # Work 2 · 0.5 + 1 · 0.1 = 1.1; moved -0.4 in all.

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from onward.models import Model
-    from onward.models.linear import LinearProbe
 
 
 class AGEM(GradientMethod):
@@ -39,8 +38,9 @@ class AGEM(GradientMethod):
             raise OnwardError(f"expected a sample of at least 1 from memory, found {sample}")
         self._memory = Kept(Reservoir, memory)
         self._sample = sample
-        # What a linear model says about the whole memory, through one call of `learn`.
+        # Through one call of `learn`, what a linear model says about the whole memory.
         self._followed: Followed | None = None
+        self._resumed: dict[str, Any] = {}
 
     def begin(self, setting: Setting) -> None:
         """Prepare the memory."""
@@ -51,32 +51,40 @@ class AGEM(GradientMethod):
         """Choose the new samples, and for each batch of them some of the memory as reference."""
         kept = len(self._memory)
         reference = kept if self._sample is None else min(self._sample, kept)
-        self._whole, self._followed = reference == kept, None
+        self._new, self._whole = len(new), reference == kept
+        self._followed, self._resumed = None, {}
         return TrainingSet(self._memory.beside(new), epoch=len(new), replay=reference, apart=True)
 
     def minimises(self, step: Step) -> Loss:
         """Return the task loss of the new samples."""
-        return self.setting.task.loss(step.outputs, step.targets[: step.new])
+        loss = self.setting.task.loss(step.outputs, step.targets[: step.new])
+        self._slope = loss.slope
+        return loss
 
     def gradient(self, step: Step) -> None:
         """Project the gradient if it points against that of the memory."""
-        from onward.models.linear import LinearProbe  # torch is loaded when it is needed
-
         inputs, targets = step.inputs[step.new :], step.targets[step.new :]
         if not len(targets):
             return
-        probe = step.model if self._whole and isinstance(step.model, LinearProbe) else None
-        if probe is not None and self._agrees(probe, inputs, targets, step.rate):
-            return
+        followed = self._follow(step, inputs)
+        outputs = step.model.forward(inputs) if followed is None else followed.outputs
+        slope = self.setting.task.loss(outputs, targets).slope
+        if followed is not None:
+            # The slope of the memory's loss along the gradient is the product of both gradients.
+            # The memory's own, two matrix products over all of it, is needed only if that is below
+            # zero.
+            image = followed.image(step, self._slope)
+            if float((slope * image).sum()) >= 0:
+                followed.move(image, step.rate)
+                return
+            followed.look()
         # Copies, for a model may write its next gradient over the last one.
         gradient = {name: values.clone() for name, values in _gradients(step.model).items()}
-        loss = self.setting.task.loss(step.model.forward(inputs), targets)
-        step.model.backward(loss.slope)
-        projected = project(gradient, _gradients(step.model))
-        for name, values in projected.items():
+        step.model.backward(slope)
+        for name, values in project(gradient, _gradients(step.model)).items():
             step.model.parameters[name].grad = values
-        if probe is not None and self._followed is not None:
-            self._followed.move(Followed.image(probe, projected, inputs), step.rate)
+        if followed is not None:
+            followed.move(followed.image_of_gradient(), step.rate)
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Let the new samples compete for a place in memory."""
@@ -93,29 +101,21 @@ class AGEM(GradientMethod):
 
     def state_inside(self) -> dict[str, Any]:
         """Return what the model says about the memory."""
-        return {} if self._followed is None else self._followed.state()
+        return self._resumed if self._followed is None else self._followed.state()
 
     def restore_inside(self, state: dict[str, Any]) -> None:
         """Take that back."""
-        self._followed = Followed.restored(self.setting.recipe, state) if state else None
+        self._resumed = state
 
-    def _agrees(
-        self, probe: "LinearProbe", inputs: "Tensor", targets: "Tensor", rate: float
-    ) -> bool:
-        """Say whether the gradient does not raise the memory's loss, and if so, follow the step.
+    def _follow(self, step: Step, inputs: "Tensor") -> Followed | None:
+        """Return what a linear model says about the whole memory; None for any other case."""
+        from onward.models.linear import LinearProbe  # torch is loaded when it is needed
 
-        The slope of that loss along the gradient is the product of both gradients. It takes one
-        matrix product over the memory; the memory's own gradient would take two, and is needed
-        only where they disagree, which is rare.
-        """
-        if self._followed is None:
-            self._followed = Followed(self.setting.recipe, probe.predict(inputs).contiguous())
-        image = Followed.image(probe, _gradients(probe), inputs)
-        slope = self.setting.task.loss(self._followed.outputs, targets).slope
-        agrees = float((slope * image).sum()) >= 0
-        if agrees:
-            self._followed.move(image, rate)
-        return agrees
+        if self._followed is None and self._whole and isinstance(step.model, LinearProbe):
+            self._followed = Followed(self.setting.recipe, step.model, inputs, self._new)
+            if self._resumed:
+                self._followed.restore(self._resumed)
+        return self._followed
 
 
 def project(

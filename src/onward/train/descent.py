@@ -145,7 +145,7 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
             new = len(positions) - int(replayed)
             said = bank.forward(inputs[:new] if training.apart else inputs)
             batches = [
-                Step(descent.model, inputs, outputs, targets, new, descent.rate)
+                Step(descent.model, inputs, outputs, targets, new, positions, descent.rate)
                 for descent, outputs in zip(level, said, strict=True)
             ]
             bank.backward(

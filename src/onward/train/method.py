@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from onward.budget import Budget
 from onward.errors import OnwardError
-from onward.types import Loss, Setting, View
+from onward.types import Loss, Rows, Setting, View
 
 if TYPE_CHECKING:
     import torch
@@ -51,7 +51,8 @@ class TrainingSet:
 class Step:
     """One batch on its way: the first `new` samples are of the epoch, the others replayed.
 
-    It will move the weights by this learning rate.
+    Its samples stand at these `positions` of the training set. It will move the weights by this
+    learning `rate`.
     """
 
     model: "Model"
@@ -59,6 +60,7 @@ class Step:
     outputs: "torch.Tensor"
     targets: "torch.Tensor"
     new: int
+    positions: Rows
     rate: float = 1.0
 
 
