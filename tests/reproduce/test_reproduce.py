@@ -33,7 +33,7 @@ def test_a_table_is_made_and_made_again_without_running(
     some = ("--rows", "alpha=[15]", "--seeds", "2", "--jobs", "1")
     assert typed(monkeypatch, *words, *some, "--json") == 0
     out, err = capsys.readouterr()
-    assert "4 runs, about" in err
+    assert "runs to make or to find: 4" in err
     found = json.loads(out)
     assert [row["name"] for row in found["rows"]] == ["alpha=1", "alpha=5"]
     cell = found["rows"][0]["cells"]["iid_next_domain"]

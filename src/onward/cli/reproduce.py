@@ -58,8 +58,8 @@ def reproduce(
     first = planned.planned[0]
     periods = len(benchmark_of(first.run.source).stream(first.repetitions[0]))
     typer.echo(
-        f"{wanted.name}: {planned.runs} runs, about {duration(planned.seconds / workers)} "
-        f"on {workers} worker{'s' if workers > 1 else ''} if none of them is there yet",
+        f"{wanted.name}: runs to make or to find: {planned.runs}; if none is there yet, about "
+        f"{duration(planned.seconds / workers)} with --jobs {workers}",
         err=True,
     )
     begun = time.monotonic()
@@ -73,5 +73,8 @@ def reproduce(
     screen.print(render(outcome))
     screen.print()
     took = duration(time.monotonic() - begun)
-    screen.print(f"{planned.runs} runs in {took}; {len(files)} files in {out}:", soft_wrap=True)
+    screen.print(
+        f"{took} for {planned.runs} runs, new or found; {len(files)} files in {out}:",
+        soft_wrap=True,
+    )
     screen.print(f"  {', '.join(path.name for path in files[:2])}, pictures, results/")

@@ -144,7 +144,7 @@ def _markdown(outcome: Outcome, pictures: dict[str, str]) -> Iterator[str]:
     columns = plan.columns()
     yield f"# {table.name}: {table.title}\n"
     yield f"{table.citation}. Ours: `{plan.data}`, {plan.recipe} recipe, "
-    yield f"{words.seeds_used(outcome)} seeds; percent, mean ± one standard deviation.\n"
+    yield f"{words.seeds_used(outcome)}; percent, mean ± one standard deviation.\n"
     yield f"    {table.command(plan.data, plan.recipe)}\n"
     yield _line(["", "", *(f"{column.protocol} {column.heading}" for column in columns)])
     yield _line(["---", "---", *("---:" for _ in columns)])

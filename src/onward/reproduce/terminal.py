@@ -28,7 +28,7 @@ def _parts(outcome: Outcome) -> Iterator[RenderableType]:
     yield _table(outcome)
     yield Text(
         f"percent, mean ± one standard deviation; ours: {outcome.plan.data}, "
-        f"{outcome.plan.recipe} recipe, {words.seeds_used(outcome)} seeds; published: 5 runs",
+        f"{outcome.plan.recipe} recipe, {words.seeds_used(outcome)}; published: 5 runs",
         style="dim",
     )
     for text in (*table.caveats(outcome.plan.data, outcome.plan.recipe), *table.notes):

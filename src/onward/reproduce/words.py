@@ -59,7 +59,8 @@ def counted(judgement: Judgement) -> str:
 def seeds_used(outcome: Outcome) -> str:
     """Return with how many seeds the rows were run."""
     counts = sorted({len(each.repetitions) for each in outcome.plan.planned})
-    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    most = count_seeds(counts[-1])
+    return most if len(counts) == 1 else f"{counts[0]} to {most}"
 
 
 def duration(seconds: float) -> str:
