@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from onward.budget import Budget, working
+from onward.calls import calls, known_classes
 from onward.errors import DamagedFolderError, OnwardError
 from onward.exam import Exam, Test
 from onward.learners import UNKNOWN, Chosen, choose
@@ -21,7 +22,6 @@ from onward.results.folder import open_folder
 from onward.results.record import RunRecord, load_record
 from onward.results.schema import Progress, RunSpec, Score
 from onward.results.stream_card import write_stream_card
-from onward.seeds import Draws, draws
 from onward.types import (
     Benchmark,
     Call,
@@ -260,8 +260,9 @@ class Loop:
         return progress
 
     def _learn(self, period: Period, progress: Progress) -> Generator[Turn, None, None]:
-        known = self._known(period)
-        for start, end in self._calls(period):
+        known = known_classes(self.stream, period, self.benchmark.protocol)
+        shown = calls(self.stream, period, self.benchmark.protocol, self.spec.seed)
+        for start, end in shown:
             if end <= progress.learned:
                 continue
             inside = progress.inside_call and start == progress.learned
@@ -296,42 +297,12 @@ class Loop:
         finally:
             call.over = True
 
-    def _calls(self, period: Period) -> Iterator[tuple[int, int]]:
-        """Yield which training samples each call shows: all of them, or online a few at a time.
-
-        Online, sizes differ by at most one and come in random order: a short last view would tell
-        where a period ends.
-        """
-        samples, most = len(period.train), self.benchmark.protocol.batch
-        if not samples:
-            return
-        if most == "day":
-            days = self.stream.table.values("time")[period.train.rows].astype("datetime64[D]")
-            ends = [*(np.flatnonzero(days[1:] != days[:-1]) + 1).tolist(), samples]
-        else:
-            calls = -(-samples // most) if most else 1
-            sizes = samples // calls + (np.arange(calls) < samples % calls)
-            draws(Draws.VIEW_SIZES, self.spec.seed, period.index).shuffle(sizes)
-            ends = np.cumsum(sizes).tolist()
-        yield from zip([0, *ends], ends, strict=False)
-
-    def _known(self, period: Period) -> Rows:
-        """Return how many classes may be known after each number of training samples.
-
-        Online, a class is known once it is seen: a label space that grows at once would tell where
-        a period begins.
-        """
-        if self.benchmark.protocol.batch is None:
-            return np.full(len(period.train) + 1, len(period.classes))
-        earlier = [int(p.train.labels.max(initial=-1)) + 1 for p in self.stream[: period.index]]
-        before = max(len(self.stream[0].classes), *earlier, 0)
-        return np.maximum.accumulate(np.concatenate([[before], period.train.labels + 1]))
-
     def _test(self, period: Period, *, keep: bool) -> None:
         tests = self._tests(period.index)
         if not tests:
             return
-        classes = period.classes[: self._known(period)[-1]]
+        known = known_classes(self.stream, period, self.benchmark.protocol)
+        classes = period.classes[: known[-1]]
         exam = Exam.sit(self.learner, self.stream, tests, classes, self.benchmark.task)
         scores = exam.scores(period.index)
         self.folder.add(period.index, scores, exam.stored() if keep else None)

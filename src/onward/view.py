@@ -96,14 +96,15 @@ class View:
         processor's cache; rows that lie one after the other are not even copied. Read-only.
         """
         column = self._table.wide["input"]
-        buffer = np.empty((size, *column.shape[1:]), getattr(column, "dtype", np.float32))
+        here = column if isinstance(column, np.ndarray) else None
+        buffer = None if here is None else np.empty((size, *here.shape[1:]), here.dtype)
         for start in range(0, len(self), size):
             positions = slice(start, start + size)
             rows = self._readable().rows[positions]
             first, last = int(rows[0]), int(rows[-1]) + 1
-            if isinstance(column, np.ndarray) and np.array_equal(rows, np.arange(first, last)):
+            if here is not None and np.array_equal(rows, np.arange(first, last)):
                 self.count(positions)
-                yield _read_only(column[first:last])
+                yield _read_only(here[first:last])
             else:
                 yield _read_only(self.inputs(positions, out=buffer))
 

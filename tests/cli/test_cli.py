@@ -33,7 +33,9 @@ def test_list_as_json_names_everything(onward: Terminal) -> None:
     assert found["data"][0]["name"] == "emoji"
 
 
-@pytest.mark.parametrize("kind", ["benchmarks", "methods", "metrics", "data", "backbones"])
+@pytest.mark.parametrize(
+    "kind", ["benchmarks", "methods", "metrics", "data", "tables", "backbones"]
+)
 def test_list_prints_each_kind(onward: Terminal, kind: str) -> None:
     code, out, _ = onward("list", kind)
     assert code == 0

@@ -4,6 +4,7 @@ import torch
 from last_outputs import last_outputs
 
 import onward
+from onward.benchmarks import retrained
 from onward.checks import tiny_benchmark
 from onward.errors import OnwardError
 from onward.methods.agem import AGEM, project
@@ -27,13 +28,15 @@ def test_a_projection_by_hand() -> None:
     assert both["b"].item() == pytest.approx(1.2)
 
 
+@pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("opposed", [True, False])
-def test_the_step_never_raises_the_loss_on_memory(opposed: bool) -> None:
+def test_the_step_never_raises_the_loss_on_memory(opposed: bool, whole: bool) -> None:
     probe, method = LinearProbe((4,), 2, torch.Generator().manual_seed(0)), AGEM()
     method.begin(Setting(OneLabel(), tiny_benchmark().recipes["cpu"], 0))
     inputs = torch.randn(1, 4).repeat(6, 1)
     targets = torch.tensor([0, 0, 0, 1, 1, 1] if opposed else [0] * 6)
-    step = Step(probe, inputs, probe.forward(inputs), targets, new=3)
+    method._whole = whole
+    step = Step(probe, inputs, probe.forward(inputs[:3]), targets, new=3)
     probe.backward(method.minimises(step).slope)
     own = {name: p.grad.clone() for name, p in probe.parameters.items() if p.grad is not None}
     method.gradient(step)
@@ -67,3 +70,29 @@ def test_it_is_not_finetuning() -> None:
         np.array_equal(*(last_outputs(m, seed=s) for m in ("agem", "finetune"))) for s in seeds
     ]
     assert not all(alike)
+
+
+@pytest.mark.parametrize("training", [{}, {"momentum": 0.0}, {"weight_decay": 0.05}])
+def test_following_a_linear_model_is_asking_it_again(
+    training: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    benchmark = retrained(tiny_benchmark(), {"epochs": 12, **training})
+    disagreed: list[bool] = []
+    agrees = AGEM._agrees
+
+    def noted(self: AGEM, *arguments: object) -> bool:
+        answer = agrees(self, *arguments)  # type: ignore[arg-type]
+        disagreed.append(not answer)
+        return answer
+
+    monkeypatch.setattr(AGEM, "_agrees", noted)
+    found: list[object] = []
+    onward.run(benchmark, "agem", watch=lambda event: found.append(event.outputs))
+    assert {True, False} == set(disagreed)
+    monkeypatch.setattr(AGEM, "_agrees", lambda *arguments: False)
+    asked: list[object] = []
+    onward.run(benchmark, "agem", watch=lambda event: asked.append(event.outputs))
+    assert len(found) == len(asked)
+    for mine, other in zip(found, asked, strict=True):
+        if mine is not None:
+            np.testing.assert_allclose(mine, other, rtol=1e-3, atol=1e-4)

@@ -1,6 +1,7 @@
 """A stream small enough to check a method on in seconds, and awkward enough to be worth it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ _CLASSES = ("circle", "square", "star", "wave")
 _ARRIVAL = {"wave": 3}
 _GROUPS_PER_CLASS = 9
 _DRAWINGS = 2
+_RATES = {"mlp": 0.1, "resnet18": 0.02}
 
 OFFLINE = Recipe(
     model="linear",
@@ -50,7 +52,11 @@ ONLINE = Recipe(
 
 
 def tiny_benchmark(
-    protocol: str = "iid", folder: Path | None = None, *, images: bool = False
+    protocol: str = "iid",
+    folder: Path | None = None,
+    *,
+    model: str = "linear",
+    images: bool = False,
 ) -> Benchmark:
     """Make a benchmark of four periods of about sixty drifting points each.
 
@@ -64,6 +70,8 @@ def tiny_benchmark(
     folder
         Where to write the samples, as a parquet file and an array; by default they are only in
         memory.
+    model
+        What is trained; ``resnet18`` needs images.
     images
         Whether each point is shown as a picture of it instead.
 
@@ -82,10 +90,12 @@ def tiny_benchmark(
         folder.mkdir(parents=True, exist_ok=True)
         pq.write_table(raw.columns, folder / "samples.parquet")
         np.save(folder / "point.npy", raw.wide["point"][np.arange(len(raw))])
-    recipe = ONLINE if PROTOCOLS[protocol].batch else OFFLINE
+    recipe = replace(ONLINE if PROTOCOLS[protocol].batch else OFFLINE, model=model)
+    # What suits a linear layer makes a deep network diverge.
+    recipe = replace(recipe, learning_rate=recipe.learning_rate * _RATES.get(model, 1.0))
     made = Benchmark(
         name="tiny",
-        data="pictures" if images else "points",
+        data="pictures" if images or model == "resnet18" else "points",
         card=Card(
             title="Tiny",
             summary="Which of four shapes does a drifting point belong to?",
@@ -96,7 +106,7 @@ def tiny_benchmark(
         task=OneLabel(),
         protocol=PROTOCOLS[protocol],
         raw=raw,
-        prepare=pictured if images else prepare,
+        prepare=pictured if images or model == "resnet18" else prepare,
         cut=cut,
         recipes={"cpu": recipe},
         recipe="cpu",

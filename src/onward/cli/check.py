@@ -9,12 +9,13 @@ import typer
 from rich.markup import escape
 
 from onward.benchmarks import Source
-from onward.checks import Report, check_data, check_method, check_stream
+from onward.benchmarks.recipes import RECIPES
+from onward.checks import Report, check_data, check_method, check_stream, tiny_benchmark
 from onward.checks.data import rows_to_read
 from onward.cli.console import console
 from onward.cli.progress import reading
 from onward.cli.source import with_data, with_source
-from onward.errors import OnwardError
+from onward.errors import OnwardError, unknown
 from onward.results.check import check_folder
 from onward.results.read import find_folders
 
@@ -53,13 +54,19 @@ def results(
 def method(
     name: Annotated[str, typer.Argument(help="A method, or path/to/file.py:Name.")],
     *,
+    model: Annotated[
+        str, typer.Option(help="What it trains: linear, mlp, or resnet18, which takes minutes.")
+    ] = "linear",
     as_json: AsJson = False,
 ) -> None:
     """Check that a method is repeatable and resumable and sees only the past.
 
     It is run some forty times on a tiny stream. Exit code 0 if all is well, 2 otherwise.
     """
-    _print(check_method(name, raise_on_failure=False), as_json=as_json)
+    if model not in RECIPES:
+        raise unknown("model", model, RECIPES, "onward check method --help")
+    report = check_method(name, tiny_benchmark(model=model), raise_on_failure=False)
+    _print(report, as_json=as_json)
 
 
 @app.command()

@@ -10,10 +10,14 @@ from rich.table import Table
 from onward.benchmarks import LISTED
 from onward.benchmarks.backbones import BACKBONES
 from onward.cli.console import console
+from onward.configs import TABLES
 from onward.data import emoji_history
 from onward.methods import METHODS
 from onward.metrics import METRICS
 from onward.protocols import PROTOCOLS
+from onward.reproduce.plan import RECIPES
+from onward.reproduce.table import PaperTable
+from onward.reproduce.words import duration
 
 
 class Kind(StrEnum):
@@ -23,6 +27,7 @@ class Kind(StrEnum):
     methods = "methods"
     metrics = "metrics"
     data = "data"
+    tables = "tables"
     backbones = "backbones"
 
 
@@ -33,7 +38,7 @@ def list_catalogue(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List benchmarks, methods, metrics, data and backbones."""
+    """List benchmarks, methods, metrics, data, published tables and backbones."""
     kinds = [kind] if kind else list(Kind)
     found = {k.value: _entries(k) for k in kinds}
     if as_json:
@@ -74,6 +79,12 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         return [
             {"name": m.name, "summary": m.summary, "source": m.source} for m in METRICS.values()
         ]
+    if kind is Kind.tables:
+        return [
+            {"name": table.name, "summary": table.title, "rows": len(table.rows)}
+            | {f"runs, CPU time ({recipe})": _cost(table, recipe) for recipe in RECIPES}
+            for table in TABLES.values()
+        ]
     if kind is Kind.backbones:
         return [{"name": name, "summary": card.summary} for name, card in BACKBONES.items()]
     card = emoji_history.card()
@@ -85,6 +96,11 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
             "sha256": card["content_sha256"],
         }
     ]
+
+
+def _cost(table: PaperTable, recipe: str) -> str:
+    runs, seconds = table.cost(recipe)
+    return f"{runs}, {duration(seconds)}"
 
 
 def _text(value: Any) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.memory import Reservoir
+from onward.train.followed import Followed
 from onward.train.kept import Kept
 from onward.train.method import GradientMethod, Step, TrainingSet
 from onward.types import Loss, Setting, View
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from onward.models import Model
+    from onward.models.linear import LinearProbe
 
 
 class AGEM(GradientMethod):
@@ -37,6 +39,8 @@ class AGEM(GradientMethod):
             raise OnwardError(f"expected a sample of at least 1 from memory, found {sample}")
         self._memory = Kept(Reservoir, memory)
         self._sample = sample
+        # What a linear model says about the whole memory, through one call of `learn`.
+        self._followed: Followed | None = None
 
     def begin(self, setting: Setting) -> None:
         """Prepare the memory."""
@@ -47,24 +51,36 @@ class AGEM(GradientMethod):
         """Choose the new samples, and for each batch of them some of the memory as reference."""
         kept = len(self._memory)
         reference = kept if self._sample is None else min(self._sample, kept)
-        return TrainingSet(self._memory.beside(new), epoch=len(new), replay=reference)
+        self._whole, self._followed = reference == kept, None
+        return TrainingSet(self._memory.beside(new), epoch=len(new), replay=reference, apart=True)
 
     def minimises(self, step: Step) -> Loss:
-        """Return the task loss of the new samples alone."""
-        return self._part(step, slice(0, step.new))
+        """Return the task loss of the new samples."""
+        return self.setting.task.loss(step.outputs, step.targets[: step.new])
 
     def gradient(self, step: Step) -> None:
         """Project the gradient if it points against that of the memory."""
-        if step.new == len(step.targets):
+        from onward.models.linear import LinearProbe  # torch is loaded when it is needed
+
+        inputs, targets = step.inputs[step.new :], step.targets[step.new :]
+        if not len(targets):
+            return
+        probe = step.model if self._whole and isinstance(step.model, LinearProbe) else None
+        if probe is not None and self._agrees(probe, inputs, targets, step.rate):
             return
         # Copies, for a model may write its next gradient over the last one.
         gradient = {name: values.clone() for name, values in _gradients(step.model).items()}
-        step.model.backward(self._part(step, slice(step.new, None)).slope)
-        for name, projected in project(gradient, _gradients(step.model)).items():
-            step.model.parameters[name].grad = projected
+        loss = self.setting.task.loss(step.model.forward(inputs), targets)
+        step.model.backward(loss.slope)
+        projected = project(gradient, _gradients(step.model))
+        for name, values in projected.items():
+            step.model.parameters[name].grad = values
+        if probe is not None and self._followed is not None:
+            self._followed.move(Followed.image(probe, projected, inputs), step.rate)
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Let the new samples compete for a place in memory."""
+        self._followed = None
         self._memory.admit(new, budget)
 
     def state(self) -> dict[str, Any]:
@@ -75,12 +91,31 @@ class AGEM(GradientMethod):
         """Take the memory back."""
         self._memory.restore(state)
 
-    def _part(self, step: Step, which: slice) -> Loss:
-        """Return the loss of some samples of a batch, with no slope at the others."""
-        loss = self.setting.task.loss(step.outputs[which], step.targets[which])
-        slope = step.outputs.new_zeros(step.outputs.shape)
-        slope[which] = loss.slope
-        return Loss(slope, loss.value)
+    def state_inside(self) -> dict[str, Any]:
+        """Return what the model says about the memory."""
+        return {} if self._followed is None else self._followed.state()
+
+    def restore_inside(self, state: dict[str, Any]) -> None:
+        """Take that back."""
+        self._followed = Followed.restored(self.setting.recipe, state) if state else None
+
+    def _agrees(
+        self, probe: "LinearProbe", inputs: "Tensor", targets: "Tensor", rate: float
+    ) -> bool:
+        """Say whether the gradient does not raise the memory's loss, and if so, follow the step.
+
+        The slope of that loss along the gradient is the product of both gradients. It takes one
+        matrix product over the memory; the memory's own gradient would take two, and is needed
+        only where they disagree, which is rare.
+        """
+        if self._followed is None:
+            self._followed = Followed(self.setting.recipe, probe.predict(inputs).contiguous())
+        image = Followed.image(probe, _gradients(probe), inputs)
+        slope = self.setting.task.loss(self._followed.outputs, targets).slope
+        agrees = float((slope * image).sum()) >= 0
+        if agrees:
+            self._followed.move(image, rate)
+        return agrees
 
 
 def project(

@@ -70,9 +70,14 @@ class Descent:
         return (
             (self.key, self.batch_size, self.augment)
             == (other.key, other.batch_size, other.augment)
-            and (mine.epoch, mine.replay) == (others.epoch, others.replay)
+            and (mine.epoch, mine.replay, mine.apart) == (others.epoch, others.replay, others.apart)
             and mine.view.shows_what(others.view)
         )
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the next step."""
+        return self._recipe.rate(self.done, self.total)
 
     def spend(self, samples: int) -> None:
         """Pay for the next step."""
@@ -82,7 +87,7 @@ class Descent:
     def move(self, batch: Step) -> None:
         """Finish a step whose gradient is there."""
         self.method.gradient(batch)
-        self._optimizer.step(self._recipe.rate(self.done, self.total))
+        self._optimizer.step(batch.rate)
         self.done += 1
         self._after_step()
 
@@ -138,9 +143,10 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
             targets = labels.index_select(0, torch.from_numpy(positions))
             replayed = np.count_nonzero(positions >= training.epoch) if training.replay else 0
             new = len(positions) - int(replayed)
+            said = bank.forward(inputs[:new] if training.apart else inputs)
             batches = [
-                Step(descent.model, inputs, outputs, targets, new)
-                for descent, outputs in zip(level, bank.forward(inputs), strict=True)
+                Step(descent.model, inputs, outputs, targets, new, descent.rate)
+                for descent, outputs in zip(level, said, strict=True)
             ]
             bank.backward(
                 [

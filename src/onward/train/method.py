@@ -30,12 +30,16 @@ class TrainingSet:
         How many replayed samples each batch gets in addition.
     forwards
         How many models look at each sample: 2 where there is a teacher, whose work counts too.
+    apart
+        Whether replayed samples are left to the method: the batch's outputs are then those of the
+        new samples alone.
     """
 
     view: View
     epoch: int
     replay: int = 0
     forwards: int = 1
+    apart: bool = False
 
     @property
     def replays_all(self) -> bool:
@@ -45,13 +49,17 @@ class TrainingSet:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One batch on its way: the first `new` samples are of the epoch, the others replayed."""
+    """One batch on its way: the first `new` samples are of the epoch, the others replayed.
+
+    It will move the weights by this learning rate.
+    """
 
     model: "Model"
     inputs: "torch.Tensor"
     outputs: "torch.Tensor"
     targets: "torch.Tensor"
     new: int
+    rate: float = 1.0
 
 
 class GradientMethod:
