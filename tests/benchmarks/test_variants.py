@@ -156,3 +156,27 @@ def test_any_method_runs_offline_resumes_and_is_checked(method: str, tmp_path: P
     record = onward.run(tiny_benchmark("offline"), method, out=tmp_path)
     assert record.path is not None
     assert list(check_folder(record.path)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("epochs", 0, "epochs as a whole number"),
+        ("batch_size", 2.5, "batch_size as a whole number"),
+        ("learning_rate", "fast", "learning_rate as a number"),
+        ("learning_rate", -1, "learning_rate as a number"),
+        ("decay_at", [2], "shares from 0 to 1"),
+        ("model", "mlp", "as an option of its own"),
+    ],
+)
+def test_numbers_of_a_recipe_that_make_no_sense_are_refused(
+    name: str, value: object, words: str
+) -> None:
+    with pytest.raises(OnwardError, match=words):
+        Source("clear", training={name: value}).load()
+
+
+def test_decay_at_may_be_a_list_or_a_number() -> None:
+    for given in ([0.5, 0.75], 0.5):
+        made = Source("clear", training={"decay_at": given}).load()
+        assert made.recipes["cpu"].decay_at == ((0.5, 0.75) if isinstance(given, list) else (0.5,))

@@ -124,9 +124,12 @@ def changed(recipe: Any, training: Mapping[str, Any]) -> Any:
     for name, value in training.items():
         if name not in vars(recipe):
             raise unknown("number of the recipe", name, vars(recipe), "onward run --help")
+        if name == "model":
+            raise OnwardError("expected the model as an option of its own (--model), found it here")
         before = getattr(recipe, name)
         # 1 and 1.0 are one learning rate, and must be one run.
-        changes[name] = float(value) if isinstance(before, float) else value
-        if isinstance(before, int | float) != isinstance(value, int | float):
-            raise OnwardError(f"expected {name} to be like {before!r}, found {value!r}")
+        number = isinstance(before, float) and isinstance(value, int)
+        changes[name] = float(value) if number else value
+        if isinstance(before, tuple) and isinstance(value, list | float | int):
+            changes[name] = tuple(value) if isinstance(value, list) else (value,)
     return replace(recipe, **changes)
