@@ -81,12 +81,11 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     script = [sys.executable, killable_pretraining.__file__]
     subprocess.run([*script, peace], check=True)
     for wait in (0.05, 0.4, 0.9):
-        process = subprocess.Popen([*script, killed], stdout=subprocess.PIPE)
-        assert process.stdout is not None
-        process.stdout.readline()  # the first step is done
-        time.sleep(wait)
-        process.kill()
-        process.wait()
+        with subprocess.Popen([*script, killed], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()  # the first step is done
+            time.sleep(wait)
+            process.kill()
     assert not (killed / "card.json").exists()
     subprocess.run([*script, killed], check=True, stdout=subprocess.DEVNULL)
     for name in ("weights.safetensors", "card.json"):
