@@ -132,11 +132,16 @@ def test_a_memory_that_stands_beside_every_batch_is_read_once() -> None:
     table = Table(pa.table({"id": list(range(20))}), {"input": column}, digest="x")
     view = View(table, Samples(rows, rows % 2), ("even", "odd"), Call(budget))
     training = TrainingSet(view, epoch=10, replay=5)
-    steps, inputs = Steps(training, batch_size=4, key=[0, 0]), Inputs(training, batch_size=4)
+    steps, inputs = (
+        Steps(training, batch_size=4, key=[0, 0]),
+        Inputs(training, 4, "none", key=[0, 0]),
+    )
     for step in range(6):
         positions = steps[step]
         assert positions[-5:].tolist() == [10, 11, 12, 13, 14]
-        np.testing.assert_array_equal(inputs(positions, [view]), column.values[rows[positions]])
+        np.testing.assert_array_equal(
+            inputs(step, positions, [view]), column.values[rows[positions]]
+        )
     assert column.handed_out == 2 * 10 + 5
     # Whoever looks at it in every step is charged for it in every step.
     assert budget.totals["samples"] == 2 * 10 + 6 * 5
