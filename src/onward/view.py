@@ -9,7 +9,6 @@ from onward.budget import Budget
 from onward.errors import LookAheadError
 from onward.table import Array, Rows, Samples, Table
 
-
 _PART = 2**20  # numbers, 4 MB: 512 samples of 2,048 features
 
 
