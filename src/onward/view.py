@@ -1,5 +1,6 @@
 """What a learner may see, and until when."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -7,6 +8,8 @@ import numpy as np
 from onward.budget import Budget
 from onward.errors import LookAheadError
 from onward.table import Array, Rows, Samples, Table
+
+_PART = 2**20  # numbers, 4 MB: 512 samples of 2,048 features
 
 
 class Call:
@@ -89,13 +92,15 @@ class View:
             self._call.budget.read(rows)
         return rows
 
-    def parts(self, size: int = 256) -> Iterator[Array]:
+    def parts(self, size: int | None = None) -> Iterator[Array]:
         """Yield all inputs in order, this many at a time, each part only until the next.
 
-        However many there are, they take no more memory than one part, and that stays in the
-        processor's cache; rows that lie one after the other are not even copied. Read-only.
+        However many there are, they take no more memory than one part. By default that is so large
+        that it stays in the processor's cache; rows that lie one after the other are not even
+        copied. Read-only.
         """
         column = self._table.wide["input"]
+        size = size or max(32, min(_PART // max(math.prod(self.input_shape), 1), 4096))
         here = column if isinstance(column, np.ndarray) else None
         buffer = None if here is None else np.empty((size, *here.shape[1:]), here.dtype)
         for start in range(0, len(self), size):
