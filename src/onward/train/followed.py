@@ -6,7 +6,6 @@ import numpy as np
 
 from onward.train.method import Step
 from onward.train.recipe import Recipe
-from onward.train.sgd import SGD
 from onward.train.weights import to_arrays, to_tensors
 
 if TYPE_CHECKING:
@@ -77,6 +76,8 @@ class Followed:
         self._begin(found["outputs"], {"outputs": found["velocity"]})
 
     def _begin(self, outputs: "Tensor", velocity: "dict[str, Tensor]") -> None:
+        from onward.train.sgd import SGD  # torch is loaded when it is needed
+
         self.outputs = outputs
         self._sgd = SGD(
             {"outputs": outputs},
