@@ -14,7 +14,7 @@ import numpy as np
 
 from onward.budget import Budget, working
 from onward.calls import calls, known_classes
-from onward.errors import DamagedFolderError, OnwardError
+from onward.errors import DamagedFolderError, DivergedError, OnwardError
 from onward.exam import Exam, Test
 from onward.learners import UNKNOWN, Chosen, choose
 from onward.results.cost import Meter, environment
@@ -303,7 +303,13 @@ class Loop:
             return
         known = known_classes(self.stream, period, self.benchmark.protocol)
         classes = period.classes[: known[-1]]
-        exam = Exam.sit(self.learner, self.stream, tests, classes, self.benchmark.task)
+        try:
+            exam = Exam.sit(self.learner, self.stream, tests, classes, self.benchmark.task)
+        except DivergedError as error:
+            spec, name = self.spec, self.spec.periods[period.index]
+            raise DivergedError(
+                f"{spec.method}, seed {spec.seed}, after period {name}: {error}"
+            ) from error
         scores = exam.scores(period.index)
         self.folder.add(period.index, scores, exam.stored() if keep else None)
         self.watch(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onward.benchmarks import retrained
+from onward.errors import DivergedError
 from onward.learners import choose
 from onward.loop import Loop, Turn, Watch
 from onward.results.record import RunRecord
@@ -98,18 +99,32 @@ def run_together(
 
 
 def _in_lock_step(plays: Sequence[Generator[Turn, None, None]]) -> None:
-    """Take the turns of all runs, those that stand at one place of the stream together."""
-    due = {play: turn for play in plays if (turn := next(play, None))}
+    """Take the turns of all runs, those that stand at one place of the stream together.
+
+    A run that diverges leaves the others to their end; then it is told.
+    """
+    diverged: list[DivergedError] = []
+
+    def next_turn(play: Generator[Turn, None, None]) -> Turn | None:
+        try:
+            return next(play, None)
+        except DivergedError as error:
+            diverged.append(error)
+            return None
+
+    due = {play: turn for play in plays if (turn := next_turn(play))}
     while due:
         at = min(turn.at for turn in due.values())
         now = {play: turn for play, turn in due.items() if turn.at == at}
         _take(list(now.values()))
         for play in now:
-            turn = next(play, None)
+            turn = next_turn(play)
             if turn is None:
                 del due[play]
             else:
                 due[play] = turn
+    if diverged:
+        raise diverged[0]
 
 
 def _take(turns: Sequence[Turn]) -> None:

@@ -160,7 +160,7 @@ def time_moves_forward(subject: StreamSubject) -> None:
                 _SORT,
             )
         # Where the last period brings everything, it brings the past too.
-        since = stream[0].start if subject.benchmark.protocol.tests == "last" else period.start
+        since = stream[0].start if subject.tests == "last" else period.start
         for rows, start in ((period.shown, since), (period.test.rows, period.start)):
             here = days[rows]
             outside = (here < np.datetime64(start)) | (here > np.datetime64(period.end))

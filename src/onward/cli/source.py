@@ -46,9 +46,9 @@ _LOADED = {
     "model": Annotated[str | None, typer.Option(help="What is trained: linear, mlp, resnet18.")],
     "backbone": Annotated[
         str | None,
-        typer.Option(help="A pre-trained encoder that reads the images: onward list backbones."),
+        typer.Option(help="clear: a pre-trained encoder for its images: onward list backbones."),
     ],
-    "weights": Annotated[str | None, typer.Option(help="The backbone's weights.")],
+    "weights": Annotated[str | None, typer.Option(help="clear: the backbone's weights.")],
     "grain": Annotated[
         str | None, typer.Option(help="online: samples shown at a time, or day. Default: 10.")
     ],

@@ -1,9 +1,11 @@
 """A class-balanced memory: every class seen so far has the same share."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from onward.memory.keyed import Keyed
-from onward.types import Array, Rows
+from onward.memory.memory import arrivals
+from onward.types import Array
 
 
 class Balanced(Keyed):
@@ -39,8 +41,9 @@ class Balanced(Keyed):
         super().__init__(capacity, seed)
         self._seed = seed
 
-    def admit(self, rows: Rows, labels: Array) -> None:
+    def admit(self, rows: ArrayLike, labels: ArrayLike) -> None:
         """Let these samples compete for a place, each with those of its class."""
+        rows, labels = arrivals(rows, labels)
         # A sample draws one key when it arrives, and the largest keys of a class stay. Shares only
         # ever shrink, so that is a uniform sample of the class.
         keys = np.concatenate([self._keys, self._rng.random(len(rows))])

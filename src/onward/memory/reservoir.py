@@ -1,9 +1,10 @@
 """Reservoir sampling: a uniform sample of everything seen, in bounded memory."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from onward.memory.keyed import Keyed
-from onward.types import Array, Rows
+from onward.memory.memory import arrivals
 
 
 class Reservoir(Keyed):
@@ -29,9 +30,9 @@ class Reservoir(Keyed):
     2
     """
 
-    def admit(self, rows: Rows, labels: Array | None = None) -> None:
+    def admit(self, rows: ArrayLike, labels: ArrayLike | None = None) -> None:
         """Let these samples compete for a place."""
-        labels = np.zeros(len(rows), np.int64) if labels is None else labels
+        rows, labels = arrivals(rows, labels)
         keys = np.concatenate([self._keys, self._rng.random(len(rows))])
         rows = np.concatenate([self.rows, rows])
         labels = np.concatenate([self.labels, labels]) if len(self.rows) else labels

@@ -59,18 +59,17 @@ class WideProbes:
 
     def __init__(self, probes: Sequence[LinearProbe]) -> None:
         self._probes = probes
-        ends = accumulate((probe.classes for probe in probes), initial=0)
-        self._rows = [slice(*pair) for pair in pairwise(ends)]
-        every, width = self._rows[-1].stop, probes[0].width
-        self._weight, self._bias = torch.empty(every, width), torch.empty(every)
-        self._gradient = {"weight": torch.zeros(every, width), "bias": torch.zeros(every)}
+        ends = list(accumulate((probe.room for probe in probes), initial=0))
+        every, width = ends[-1], probes[0].width
+        self._weight, self._bias = torch.zeros(every, width), torch.zeros(every)
+        self._gradient = torch.zeros(every, width)
         self._logits = self._slope = torch.empty(0, every)
-        for probe, rows in zip(probes, self._rows, strict=True):
-            probe.move(self._weight[rows], self._bias[rows])
-        self._parts = [
-            (parameter, self._gradient[name][rows])
-            for probe, rows in zip(probes, self._rows, strict=True)
-            for name, parameter in probe.parameters.items()
+        for probe, (start, end) in zip(probes, pairwise(ends), strict=True):
+            probe.move(self._weight[start:end], self._bias[start:end])
+        # Of the rows of each probe, those of its classes; the others fill its room.
+        self._rows = [
+            slice(start, start + probe.classes)
+            for probe, start in zip(probes, ends[:-1], strict=True)
         ]
 
     def forward(self, inputs: torch.Tensor) -> Sequence[torch.Tensor]:
@@ -80,21 +79,21 @@ class WideProbes:
             probe.seen = inputs
         if len(inputs) > len(self._logits):
             self._logits = torch.empty(len(inputs), len(self._bias))
-            self._slope = torch.empty_like(self._logits)
+            self._slope = torch.zeros_like(self._logits)
         logits = torch.addmm(self._bias, inputs, self._weight.t(), out=self._logits[: len(inputs)])
         return [logits[:, rows] for rows in self._rows]
 
     def backward(self, slopes: Sequence[torch.Tensor]) -> None:
         """Set the gradients of all probes."""
-        together = torch.cat(tuple(slopes), 1, out=self._slope[: len(self._inputs)])
-        torch.mm(together.t(), self._inputs, out=self._gradient["weight"])
+        together = self._slope[: len(self._inputs)]
         for rows, slope in zip(self._rows, slopes, strict=True):
+            together[:, rows] = slope
+        torch.mm(together.t(), self._inputs, out=self._gradient)
+        for probe, rows, slope in zip(self._probes, self._rows, slopes, strict=True):
+            probe.parameters["weight"].grad = self._gradient[rows]
             # Not one sum over all columns: that adds in another order, and a probe is to learn the
             # same, bit for bit, whoever stands beside it.
-            torch.sum(slope, 0, out=self._gradient["bias"][rows])
-        for parameter, gradient in self._parts:
-            # A method may have put another tensor there.
-            parameter.grad = gradient
+            probe.parameters["bias"].grad = slope.sum(0)
 
     def release(self) -> None:
         """Give each probe rows of its own."""

@@ -43,6 +43,11 @@ class LinearProbe:
         """The number of parameters, without the rows that only fill up a register."""
         return (self.width + 1) * self.classes
 
+    @property
+    def room(self) -> int:
+        """The number of rows, those that only fill up a register included."""
+        return -(-self.classes // self.MULTIPLE) * self.MULTIPLE
+
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew."""
         self._draw(0, generator)
@@ -57,9 +62,9 @@ class LinearProbe:
 
     def move(self, weight: torch.Tensor | None = None, bias: torch.Tensor | None = None) -> None:
         """Let the weights live in these rows, by default in rows of their own."""
-        room = -(-self.classes // self.MULTIPLE) * self.MULTIPLE
-        self._weight = torch.zeros(room, self.width) if weight is None else weight
-        self._bias = torch.zeros(room) if bias is None else bias
+        self._weight = torch.zeros(self.room, self.width) if weight is None else weight
+        self._bias = torch.zeros(self.room) if bias is None else bias
+        self._gradient = torch.zeros(self.room, self.width)
         for name, home in (("weight", self._weight), ("bias", self._bias)):
             before, shown = self.parameters[name], home[: self.classes]
             shown[: len(before)] = before
@@ -77,9 +82,12 @@ class LinearProbe:
 
     def backward(self, slope: torch.Tensor) -> None:
         """Set the gradient of the last `forward` on both parameters."""
-        weight, bias = (gradient_of(parameter) for parameter in self.parameters.values())
-        torch.mm(slope.t(), self.seen, out=weight)
-        torch.sum(slope, 0, out=bias)
+        # Rows for the whole room: a product of another shape may add in another order, and a probe
+        # is to learn the same, bit for bit, whoever stands beside it.
+        padded = torch.nn.functional.pad(slope, (0, self.room - self.classes))
+        torch.mm(padded.t(), self.seen, out=self._gradient)
+        self.parameters["weight"].grad = self._gradient[: self.classes]
+        self.parameters["bias"].grad = slope.sum(0)
 
     def forget(self) -> None:
         """Let go of the last inputs."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onward.errors import OnwardError
+from onward.errors import DivergedError, OnwardError
 from onward.types import Array, Loss
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class OneLabel:
         found = np.asarray(outputs)
         if found.ndim == 2 and found.shape == (samples, len(classes)):
             if not np.isfinite(found).all():
-                raise OnwardError(
+                raise DivergedError(
                     "expected finite scores from predict(view), found NaN or infinity; the model "
                     "has probably diverged: lower its learning rate"
                 )
