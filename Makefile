@@ -10,7 +10,7 @@ setup: .venv/.ready
 
 .venv/.ready: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable '.[dev,vision]'
 	touch $@
 
 demo: setup
@@ -28,6 +28,9 @@ test-slow: setup
 
 bench: setup
 	$(BIN)/python benchmarks/linear_probe.py
+	$(BIN)/python benchmarks/your_data.py
+	$(BIN)/python benchmarks/clear_linear.py
+	$(BIN)/python benchmarks/clear_table1_size.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache

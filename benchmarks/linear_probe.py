@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from onward.benchmarks.clear import PAPER
+from onward.benchmarks.recipes import PAPER
 from onward.budget import Budget
 from onward.methods.finetune import Finetune
 from onward.tasks.one_label import OneLabel

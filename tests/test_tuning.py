@@ -120,7 +120,33 @@ def test_what_cannot_be_tuned_is_refused(tmp_path: Path) -> None:
 
 def test_settings_tuned_for_something_else_are_refused(tmp_path: Path) -> None:
     tuned = tune(Source("clear"), "nap", {"epochs": [1]}, tmp_path, periods=2)
-    with pytest.raises(OnwardError, match="tuned for the method nap, found a run of er"):
+    with pytest.raises(OnwardError, match="tuned for the method nap, found a run with er"):
         tuned.for_run(Source("clear"), "er")
-    with pytest.raises(OnwardError, match="tuned for the protocol streaming, found a run of iid"):
+    with pytest.raises(OnwardError, match="tuned for the protocol streaming, found a run with iid"):
         tuned.for_run(Source("clear", protocol="iid"), "nap")
+    with pytest.raises(OnwardError, match="tuned for the model linear, found a run with mlp"):
+        tuned.for_run(Source("clear", options={"model": "mlp"}), "nap")
+    with pytest.raises(OnwardError, match="tuned for the options"):
+        tuned.for_run(Source("clear", options={"new_classes": True}), "nap")
+    with pytest.raises(OnwardError, match="tuned for the recipe"):
+        tuned.for_run(Source("clear", training={"batch_size": 64}), "nap")
+    longer = tuned.for_run(Source("clear", recipe="paper"), "nap")
+    assert longer.load().recipes["paper"].epochs == 1
+
+
+def test_a_budget_of_fewer_runs_than_seeds_pays_for_nothing(tmp_path: Path) -> None:
+    with pytest.raises(OnwardError, match="does not pay for one"):
+        tune(Source("clear"), "nap", {"epochs": [1]}, tmp_path, seeds=(0, 1), limits={"runs": 1})
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_candidate_that_diverges_is_told_and_the_others_are_judged(tmp_path: Path) -> None:
+    grid = {"learning_rate": [1.0, 3e38], "epochs": [2]}
+    tuned = tune(Source("clear"), "finetune", grid, tmp_path, periods=2)
+    good, bad = tuned.candidates
+    assert good.score is not None
+    assert bad.score is None
+    assert tuned.training["learning_rate"] == 1.0
+    assert tuned.spent["runs"] == 2
+    with pytest.raises(OnwardError, match="each one diverged"):
+        tune(Source("clear"), "finetune", {"learning_rate": [3e38]}, tmp_path, periods=2)

@@ -161,3 +161,41 @@ def test_rows_are_rows() -> None:
     samples = Samples.join([Samples(rows, rows), Samples(rows[:1], rows[:1])])
     assert len(samples) == 5
     assert samples[1:3].rows.tolist() == [1, 2]
+
+
+def test_parts_are_all_inputs_in_order_and_read_only(table: Table) -> None:
+    for rows in ([0, 1, 2, 3, 4], [5, 1, 2, 3, 9], [7]):
+        view, _ = _view(table, rows, None)
+        parts = [part.copy() for part in view.parts(2)]
+        assert [len(part) for part in parts] == [2] * (len(rows) // 2) + [1]
+        np.testing.assert_array_equal(np.concatenate(parts), view.inputs())
+        for part in view.parts(2):
+            with pytest.raises(ValueError, match="read-only"):
+                part[:] = 0
+
+
+def test_parts_in_one_run_of_rows_are_not_copied(table: Table) -> None:
+    column = table.wide["input"]
+    together, _ = _view(table, [2, 3, 4, 5], None)
+    apart, _ = _view(table, [2, 4, 5, 3], None)
+    assert isinstance(column, np.ndarray)
+    assert all(np.shares_memory(part, column) for part in together.parts(4))
+    assert not any(np.shares_memory(part, column) for part in apart.parts(4))
+
+
+def test_parts_are_counted_and_die_with_their_call(table: Table) -> None:
+    budget = Budget()
+    view, call = _view(table, [2, 3, 9], budget)
+    parts = view.parts(2)
+    next(parts)
+    assert budget.totals["samples"] == 2
+    call.over = True
+    with pytest.raises(LookAheadError, match="after its call"):
+        next(parts)
+
+
+def test_views_show_the_same_if_rows_and_labels_are(table: Table) -> None:
+    view, _ = _view(table, [3, 1], Budget())
+    assert view.shows_what(_view(table, [3, 1], Budget())[0])
+    assert not view.shows_what(_view(table, [1, 3], Budget())[0])
+    assert not view.shows_what(view.of(view.rows, 1 - view.labels))

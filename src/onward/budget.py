@@ -1,6 +1,7 @@
 """What a learner may spend: counted, and refused when spent."""
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,7 @@ of learn), found 4. Spend less, or give the run a larger budget
         self._shown: Rows = np.empty(0, np.int64)
         self.spent: dict[str, float] = {}
         self.checkpoint: Callable[[Any], None] = lambda learner: None
+        self.charge: Callable[[float], None] = lambda share: None
 
     def open(self, shown: Rows, already_spent: Mapping[str, float] | None = None) -> None:
         """Begin a call of `learn` that shows these rows, or go on with one (the loop does this)."""
@@ -124,3 +126,15 @@ of learn), found 4. Spend less, or give the run a larger budget
                 f"the budget allows {what} = {limit:g} ({LIMITS[what]}), found {amount:g}. "
                 "Spend less, or give the run a larger budget"
             )
+
+
+@contextlib.contextmanager
+def working(budgets: Sequence[Budget]) -> Iterator[None]:
+    """Charge the time that passes here to these runs, in equal parts, and to no other."""
+    for budget in budgets:
+        budget.charge(1 / len(budgets))
+    try:
+        yield
+    finally:
+        for budget in budgets:
+            budget.charge(0.0)

@@ -16,6 +16,10 @@ class BudgetSpentError(OnwardError):
     """A learner asked for more than its budget allows."""
 
 
+class DivergedError(OnwardError):
+    """A model's numbers are no longer finite: its training went wrong, and nothing else."""
+
+
 class DamagedFolderError(OnwardError):
     """A run folder does not hold what Onward wrote into it."""
 

@@ -4,30 +4,30 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from onward.budget import Budget
-from onward.errors import DamagedFolderError, OnwardError
-from onward.learners import UNKNOWN, choose
-from onward.results import predictions
+from onward.budget import Budget, working
+from onward.calls import calls, known_classes
+from onward.errors import DamagedFolderError, DivergedError, OnwardError
+from onward.exam import Exam, Test
+from onward.learners import UNKNOWN, Chosen, choose
 from onward.results.cost import Meter, environment
-from onward.results.folder import RunFolder, open_folder
+from onward.results.folder import open_folder
 from onward.results.record import RunRecord, load_record
 from onward.results.schema import Progress, RunSpec, Score
 from onward.results.stream_card import write_stream_card
-from onward.seeds import Draws, draws
 from onward.types import (
     Benchmark,
     Call,
     Learner,
     Period,
     Rows,
-    Samples,
     SavingLearner,
     Setting,
     Stream,
@@ -103,90 +103,137 @@ def run(
     if seed < 0:
         raise OnwardError(f"expected a seed of 0 or more, found {seed}")
     chosen = choose(method, options, benchmark.task)
-    if out is not None and chosen.digest == UNKNOWN:
-        raise OnwardError(
-            f"the code or the settings of {chosen.name} cannot be read, so a results folder could "
-            "not tell it from another one. Define it in a file, or leave out= away"
-        )
-    stream = benchmark.stream(seed)
-    recipe = benchmark.recipes[benchmark.recipe]
-    limits = {**benchmark.protocol.limits, **(limits or {})}
-    Budget(limits)  # refuses limits that make no sense, before anything is written
-    spec = RunSpec(
-        benchmark=benchmark.name,
-        data=benchmark.data,
-        data_digest=benchmark.raw.digest,
-        benchmark_options=dict(benchmark.options),
-        task=benchmark.task.name,
-        protocol=asdict(benchmark.protocol),
-        recipe_name=benchmark.recipe,
-        recipe=asdict(recipe),
-        recipe_changes=dict(benchmark.recipe_changes),
-        method=chosen.name,
-        method_options=dict(chosen.options),
-        method_digest=chosen.digest,
-        limits=limits,
-        tuned=None if tuned is None else dict(tuned),
-        seed=seed,
-        periods=[period.name for period in stream],
-    ).as_stored()
-    learner = chosen.build(Setting(benchmark.task, recipe, seed))
-    with contextlib.ExitStack() as stack:
-        place = stack.enter_context(tempfile.TemporaryDirectory()) if out is None else out
-        folder = stack.enter_context(
-            open_folder(Path(place), spec, environment(), lambda: watch(Event("waiting", spec)))
-        )
-        if folder.complete:
-            watch(Event("done before", spec))
-        else:
-            if out is not None:
-                write_stream_card(Path(out), spec.stream_name, benchmark, stream)
-            loop = _Loop(benchmark, stream, learner, folder, limits, checkpoint_seconds, watch)
-            loop.play(keep_predictions=keep_predictions)
-            watch(Event("done", spec))
-        record = load_record(folder.path)
-        return record if out is not None else replace(record, path=None)
+    loop = Loop(
+        benchmark,
+        benchmark.stream(seed),
+        chosen,
+        seed,
+        limits or {},
+        tuned=tuned,
+        keep_predictions=keep_predictions,
+        checkpoint_seconds=checkpoint_seconds,
+        watch=watch,
+    )
+    with loop.opened(out), contextlib.closing(loop.play()) as turns:
+        for turn in turns:
+            turn.take()
+        return loop.record()
 
 
-class _Loop:
-    """One run under way."""
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """A call of `learn` that is due, at a place of the stream."""
+
+    at: tuple[int, int]
+    learner: Learner
+    view: View
+    budget: Budget
+
+    def take(self) -> None:
+        """Make the call."""
+        with working([self.budget]):
+            self.learner.learn(self.view, self.budget)
+
+
+class Loop:
+    """One run under way.
+
+    Whoever drives it makes the calls of `learn`, which `play` hands out one by one: alone, or
+    together with other runs of the same stream.
+    """
 
     def __init__(
         self,
         benchmark: Benchmark,
         stream: Stream,
-        learner: Learner,
-        folder: RunFolder,
+        chosen: Chosen,
+        seed: int,
         limits: Mapping[str, float],
+        *,
+        tuned: Mapping[str, Any] | None,
+        keep_predictions: bool,
         checkpoint_seconds: float,
         watch: Watch,
     ) -> None:
-        self.benchmark, self.stream, self.folder = benchmark, stream, folder
-        self.learner, self.watch, self.spec = learner, watch, folder.spec
-        self.saver = learner if isinstance(learner, SavingLearner) else None
-        self.checkpoint_seconds, self.saved_at = checkpoint_seconds, time.monotonic()
-        sample = stream.table.wide["input"][stream[0].train.rows[:1]]
+        self.benchmark, self.stream, self.watch = benchmark, stream, watch
+        self.keep_predictions = keep_predictions
+        recipe = benchmark.recipes[benchmark.recipe]
+        limits = {**benchmark.protocol.limits, **limits}
+        learned = np.concatenate([period.train.rows[:1] for period in stream])
+        sample = stream.table.wide["input"][learned[:1]]
+        # Refuses limits that make no sense, before anything is written.
         self.budget = Budget(limits, sample_bytes=int(sample.nbytes))
+        self.spec = RunSpec(
+            benchmark=benchmark.name,
+            data=benchmark.data,
+            data_digest=benchmark.raw.digest,
+            benchmark_options=dict(benchmark.options),
+            task=benchmark.task.name,
+            protocol=asdict(benchmark.protocol),
+            recipe_name=benchmark.recipe,
+            recipe=asdict(recipe),
+            recipe_changes=dict(benchmark.recipe_changes),
+            method=chosen.name,
+            method_options=dict(chosen.options),
+            method_digest=chosen.digest,
+            limits=limits,
+            tuned=None if tuned is None else dict(tuned),
+            seed=seed,
+            periods=[period.name for period in stream],
+        ).as_stored()
+        self.learner = chosen.build(Setting(benchmark.task, recipe, seed))
+        self.saver = self.learner if isinstance(self.learner, SavingLearner) else None
+        self.checkpoint_seconds, self.saved_at = checkpoint_seconds, time.monotonic()
         self.meter = Meter()
 
-    def play(self, *, keep_predictions: bool) -> None:
-        """Learn and test every period that is still to come."""
+    @contextlib.contextmanager
+    def opened(self, out: str | os.PathLike[str] | None) -> Iterator[None]:
+        """Open the run's folder for as long as the run is under way."""
+        if out is not None and self.spec.method_digest == UNKNOWN:
+            raise OnwardError(
+                f"the code or the settings of {self.spec.method} cannot be read, so a results "
+                "folder could not tell it from another one. Define it in a file, or leave out= away"
+            )
+        with contextlib.ExitStack() as stack:
+            place = stack.enter_context(tempfile.TemporaryDirectory()) if out is None else out
+            waits = partial(self.watch, Event("waiting", self.spec))
+            self.folder = stack.enter_context(
+                open_folder(Path(place), self.spec, environment(), waits)
+            )
+            self.lasting = out is not None
+            if self.lasting and not self.folder.complete:
+                write_stream_card(Path(place), self.spec.stream_name, self.benchmark, self.stream)
+            yield
+
+    def record(self) -> RunRecord:
+        """Return what a finished run found."""
+        record = load_record(self.folder.path)
+        return record if self.lasting else replace(record, path=None)
+
+    def play(self) -> Generator[Turn, None, None]:
+        """Learn and test every period that is still to come; each yielded turn is to be taken."""
+        if self.folder.complete:
+            self.watch(Event("done before", self.spec))
+            return
         progress = self._resume()
+        self.budget.charge = self.meter.charge
+        self.meter.charge(1.0)
         learned_before = progress.period
         self._require_tested(learned_before - 1)
         kept = self.folder.keeps_predictions
-        keep = keep_predictions if kept is None else kept
+        keep = self.keep_predictions if kept is None else kept
         # The period learned last may have been saved and not yet tested.
         for period in self.stream[max(learned_before - 1, 0) :]:
-            if period.index >= learned_before:
+            if period.index >= learned_before and len(period.train):
                 self.watch(Event("learning", self.spec, period.index))
-                self._learn(period, progress)
+                yield from self._learn(period, progress)
                 progress = Progress(period=period.index + 1)
                 self.watch(Event("learned", self.spec, period.index, self.learner))
                 self._save(progress, self.budget.held)
             if not self.folder.tested(period.index):
                 self._test(period, keep=keep)
         self.folder.finish(self.meter.cost(self.budget))
+        self.watch(Event("done", self.spec))
 
     def _require_tested(self, periods: int) -> None:
         """Raise if a period that was learned before the last one has lost its tests."""
@@ -212,14 +259,15 @@ class _Loop:
         self.watch(Event("resumed", self.spec, progress.period))
         return progress
 
-    def _learn(self, period: Period, progress: Progress) -> None:
-        known = self._known(period)
-        for start, end in self._calls(period):
+    def _learn(self, period: Period, progress: Progress) -> Generator[Turn, None, None]:
+        known = known_classes(self.stream, period, self.benchmark.protocol)
+        shown = calls(self.stream, period, self.benchmark.protocol, self.spec.seed)
+        for start, end in shown:
             if end <= progress.learned:
                 continue
             inside = progress.inside_call and start == progress.learned
             classes = period.classes[: known[end]]
-            self._call(period, start, end, classes, progress.spent if inside else {})
+            yield from self._call(period, start, end, classes, progress.spent if inside else {})
             if end < len(period.train):
                 self._save_if_due(Progress(period=period.index, learned=end), self.budget.held)
 
@@ -230,7 +278,7 @@ class _Loop:
         end: int,
         classes: tuple[str, ...],
         spent: Mapping[str, float],
-    ) -> None:
+    ) -> Generator[Turn, None, None]:
         shown, held_before = period.train[start:end], self.budget.held
         self.budget.open(np.concatenate([shown.rows, period.unlabelled]), already_spent=spent)
 
@@ -243,87 +291,43 @@ class _Loop:
         call = Call(self.budget)
         try:
             view = View(self.stream.table, shown, classes, call, period.unlabelled)
-            self.learner.learn(view, self.budget)
+            self.meter.charge(0.0)
+            yield Turn((period.index, start), self.learner, view, self.budget)
+            self.meter.charge(1.0)
         finally:
             call.over = True
 
-    def _calls(self, period: Period) -> Iterator[tuple[int, int]]:
-        """Yield which training samples each call shows: all of them, or online a few at a time.
-
-        Online, sizes differ by at most one and come in random order: a short last view would tell
-        where a period ends.
-        """
-        samples, most = len(period.train), self.benchmark.protocol.batch
-        if not samples:
-            return
-        if most == "day":
-            days = self.stream.table.values("time")[period.train.rows].astype("datetime64[D]")
-            ends = [*(np.flatnonzero(days[1:] != days[:-1]) + 1).tolist(), samples]
-        else:
-            calls = -(-samples // most) if most else 1
-            sizes = samples // calls + (np.arange(calls) < samples % calls)
-            draws(Draws.VIEW_SIZES, self.spec.seed, period.index).shuffle(sizes)
-            ends = np.cumsum(sizes).tolist()
-        yield from zip([0, *ends], ends, strict=False)
-
-    def _known(self, period: Period) -> Rows:
-        """Return how many classes may be known after each number of training samples.
-
-        Online, a class is known once it is seen: a label space that grows at once would tell where
-        a period begins.
-        """
-        if self.benchmark.protocol.batch is None:
-            return np.full(len(period.train) + 1, len(period.classes))
-        earlier = [int(p.train.labels.max(initial=-1)) + 1 for p in self.stream[: period.index]]
-        before = max(len(self.stream[0].classes), *earlier, 0)
-        return np.maximum.accumulate(np.concatenate([[before], period.train.labels + 1]))
-
     def _test(self, period: Period, *, keep: bool) -> None:
-        """Give all tests that are due in one call: nothing tells their periods apart."""
         tests = self._tests(period.index)
         if not tests:
             return
-        everything = Samples.join([samples for _, _, samples in tests])
-        classes = period.classes[: self._known(period)[-1]]
-        call = Call(None)
+        known = known_classes(self.stream, period, self.benchmark.protocol)
+        classes = period.classes[: known[-1]]
         try:
-            outputs = self.learner.predict(View(self.stream.table, everything, classes, call))
-        finally:
-            call.over = True
-        decisions = self.benchmark.task.decode(outputs, classes, len(everything))
-        scores, end = [], 0
-        for name, index, samples in tests:
-            start, end = end, end + len(samples)
-            found = self.benchmark.task.score(decisions[start:end], samples.labels)
-            scores.append(
-                Score(
-                    learned_upto=period.index,
-                    tested_on=index,
-                    test=name,
-                    samples=len(samples),
-                    scores={k: None if np.isnan(v) else v for k, v in found.items()},
-                )
-            )
-        sizes = [len(samples) for _, _, samples in tests]
-        where = [predictions.STATIC if index is None else index for _, index, _ in tests]
-        stored = predictions.encode(
-            tests=np.repeat([name for name, _, _ in tests], sizes),
-            tested_on=np.repeat(where, sizes),
-            ids=self.stream.table.values("id")[everything.rows],
-            targets=everything.labels,
-            decisions=decisions,
-            classes=self.stream[-1].classes,
+            exam = Exam.sit(self.learner, self.stream, tests, classes, self.benchmark.task)
+        except DivergedError as error:
+            spec, name = self.spec, self.spec.periods[period.index]
+            raise DivergedError(
+                f"{spec.method}, seed {spec.seed}, after period {name}: {error}"
+            ) from error
+        scores = exam.scores(period.index)
+        self.folder.add(period.index, scores, exam.stored() if keep else None)
+        self.watch(
+            Event("tested", self.spec, period.index, self.learner, exam.outputs, tuple(scores))
         )
-        self.folder.add(period.index, scores, stored if keep else None)
-        self.watch(Event("tested", self.spec, period.index, self.learner, outputs, tuple(scores)))
 
-    def _tests(self, learned_upto: int) -> list[tuple[str, int | None, Samples]]:
-        """Return the tests that are due after a period: their name, period and samples."""
-        tests: list[tuple[str, int | None, Samples]] = [
-            ("period", index, self.stream[index].test)
-            for index in self.benchmark.protocol.tested(learned_upto, len(self.stream))
+    def _tests(self, learned_upto: int) -> list[Test]:
+        """Return the tests that are due after a period.
+
+        Before anything was learned, there is nobody to test.
+        """
+        if not any(len(period.train) for period in self.stream[: learned_upto + 1]):
+            return []
+        due = self.benchmark.protocol.tested(learned_upto, len(self.stream))
+        return [
+            *(Test("period", index, self.stream[index].test) for index in due),
+            *(Test(name, None, samples) for name, samples in self.stream.static.items()),
         ]
-        return tests + [(name, None, samples) for name, samples in self.stream.static.items()]
 
     def _save_if_due(self, progress: Progress, held: Rows) -> None:
         if time.monotonic() - self.saved_at >= self.checkpoint_seconds:

@@ -33,4 +33,13 @@ SEMI_SUPERVISED = Protocol(
     labelled=0.25,
 )
 
-PROTOCOLS = {protocol.name: protocol for protocol in (IID, STREAMING, ONLINE, SEMI_SUPERVISED)}
+OFFLINE = Protocol(
+    name="offline",
+    summary="learn all periods at once, then test each: an upper bound, which no stream offers",
+    tests="last",
+    split=Holdout(0.3),
+)
+
+PROTOCOLS = {
+    protocol.name: protocol for protocol in (IID, STREAMING, ONLINE, SEMI_SUPERVISED, OFFLINE)
+}

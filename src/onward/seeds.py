@@ -13,6 +13,9 @@ class Draws(IntEnum):
     WEIGHTS = 3
     BATCHES = 4
     CLASSES = 5
+    PRETRAINING = 6
+    AUGMENTATION = 7
+    VARIATION = 8
 
 
 def draws(use: Draws, *key: int) -> np.random.Generator:

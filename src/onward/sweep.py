@@ -1,4 +1,7 @@
-"""Many runs at once: one single-threaded worker per core, each run in its own folder."""
+"""Many runs at once: one single-threaded worker per core, each run in its own folder.
+
+Runs of one stream and seed go in lock step, so that those that see the same batches share them.
+"""
 
 import contextlib
 import functools
@@ -20,8 +23,9 @@ from typing import Any
 
 from onward.benchmarks import Source, retrained
 from onward.errors import OnwardError
-from onward.loop import Event, Watch, run
+from onward.loop import Event, Watch
 from onward.results.record import RunRecord, load_record
+from onward.together import Variant, run_together
 from onward.types import Benchmark
 
 
@@ -57,23 +61,26 @@ def sweep(
     """
     for job in jobs:
         benchmark_of(job.source)
-    if workers <= 1 or len(jobs) <= 1:
-        return [_run(job, out, watch) for job in jobs]
+    bundles = bundled(jobs, workers)
+    if workers <= 1 or len(bundles) <= 1:
+        found = [_run(bundle, out, watch) for bundle in bundles]
+        return _in_order(jobs, bundles, found)
     # Spawned, not forked: a forked child may inherit locks that another thread held.
     context = multiprocessing.get_context("spawn")
     events: multiprocessing.Queue[Event] = context.Queue()
     pool = ProcessPoolExecutor(
-        min(workers, len(jobs)), context, initializer=_begin_worker, initargs=(events,)
+        min(workers, len(bundles)), context, initializer=_begin_worker, initargs=(events,)
     )
     try:
         with _single_threaded():
-            waiting = [pool.submit(_work, job, out) for job in jobs]
+            waiting = [pool.submit(_work, bundle, out) for bundle in bundles]
         while not all(future.done() for future in waiting):
             finished, _ = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
             _pass_on(events, watch)
             for future in finished:
                 future.result()
-        return [load_record(future.result()) for future in waiting]
+        found = [[load_record(path) for path in future.result()] for future in waiting]
+        return _in_order(jobs, bundles, found)
     except BrokenProcessPool as error:
         raise OnwardError(
             "a worker process ended before its run was finished (out of memory?). Run the same "
@@ -87,6 +94,41 @@ def sweep(
         pool.shutdown(cancel_futures=True)
 
 
+def bundled(jobs: Sequence[Job], workers: int) -> list[list[Job]]:
+    """Put jobs together whose runs may share batches, without leaving a worker idle.
+
+    That is where linear probes learn whole periods of one stream and seed. As many bundles are cut
+    in two as it takes to give every worker the same number of them.
+    """
+    together: dict[Any, list[Job]] = {}
+    for number, job in enumerate(jobs):
+        benchmark = benchmark_of(job.source)
+        pays = (
+            benchmark.recipes[benchmark.recipe].model == "linear"
+            and benchmark.protocol.batch is None
+        )
+        stream = (_name(job.source), job.seed, job.keep_predictions, job.checkpoint_seconds)
+        together.setdefault(stream if pays else number, []).append(job)
+    bundles = sorted(together.values(), key=len, reverse=True)
+    while len(bundles) % workers and len(bundles[0]) > 1:
+        largest = bundles.pop(0)
+        half = len(largest) // 2
+        bundles = sorted([*bundles, largest[:half], largest[half:]], key=len, reverse=True)
+    return bundles
+
+
+def _in_order(
+    jobs: Sequence[Job], bundles: list[list[Job]], found: list[list[RunRecord]]
+) -> list[RunRecord]:
+    """Return the records of all bundles in the order of the jobs."""
+    by_job = {
+        id(job): record
+        for bundle, records in zip(bundles, found, strict=True)
+        for job, record in zip(bundle, records, strict=True)
+    }
+    return [by_job[id(job)] for job in jobs]
+
+
 def cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0))
@@ -94,7 +136,12 @@ def cores() -> int:
 
 def benchmark_of(source: Source) -> Benchmark:
     """Load a benchmark once in this process, however many runs and recipes use it."""
-    return retrained(_loaded(json.dumps(asdict(replace(source, training={})))), source.training)
+    return retrained(_loaded(_name(source)), source.training)
+
+
+def _name(source: Source) -> str:
+    """Name a source up to the numbers of its recipe."""
+    return json.dumps(asdict(replace(source, training={})))
 
 
 @functools.cache
@@ -102,17 +149,18 @@ def _loaded(source: str) -> Benchmark:
     return Source(**json.loads(source)).load()
 
 
-def _run(job: Job, out: Path, watch: Watch) -> RunRecord:
-    return run(
-        benchmark_of(job.source),
-        job.method,
-        job.seed,
+def _run(bundle: Sequence[Job], out: Path, watch: Watch) -> list[RunRecord]:
+    first = bundle[0]
+    return run_together(
+        benchmark_of(replace(first.source, training={})),
+        [
+            Variant(job.method, job.options, job.source.training, job.limits, job.tuned)
+            for job in bundle
+        ],
+        first.seed,
         out,
-        options=job.options,
-        limits=job.limits,
-        tuned=job.tuned,
-        keep_predictions=job.keep_predictions,
-        checkpoint_seconds=job.checkpoint_seconds,
+        keep_predictions=first.keep_predictions,
+        checkpoint_seconds=first.checkpoint_seconds,
         watch=watch,
     )
 
@@ -156,21 +204,19 @@ class WorkerError(Exception):
     """A learner failed in a worker process; the text is its traceback."""
 
 
-def _work(job: Job, out: Path) -> Path:
+def _work(bundle: Sequence[Job], out: Path) -> list[Path]:
     def send(event: Event) -> None:
         if _events is not None:
             _events.put(replace(event, learner=None, outputs=None))
 
     try:
-        path = _run(job, out, send).path
+        records = _run(bundle, out, send)
     except OnwardError:
         raise
     except Exception:  # noqa: BLE001 (it is passed on, as text)
         # Not every exception survives the way to another process; its text does.
         raise WorkerError(traceback.format_exc()) from None
-    if path is None:
-        raise OnwardError("a run in a worker process must leave a folder")
-    return path
+    return [record.path for record in records if record.path is not None]
 
 
 def _pass_on(events: "multiprocessing.Queue[Event]", watch: Watch) -> None:

@@ -2,8 +2,8 @@
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from onward.benchmarks import Source
-from onward.errors import OnwardError, unknown
+from onward.errors import DivergedError, OnwardError, unknown
 from onward.files import storage, write_atomic
 from onward.learners import choose
 from onward.loop import Watch
@@ -23,11 +23,14 @@ COUNTED = ("runs", "iterations", "samples", "macs", "cpu_seconds")
 
 
 class Candidate(BaseModel):
-    """One point of the grid: its settings, how it did, and what that cost."""
+    """One point of the grid: its settings, how it did, and what that cost.
+
+    ``score`` is None if it diverged; it is then charged as much as the dearest that did not.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     settings: dict[str, Any]
-    score: float
+    score: float | None
     spent: dict[str, float]
 
 
@@ -35,13 +38,11 @@ class Tuned(BaseModel):
     """What was tried on which periods, what it cost, and what was chosen.
 
     ``options`` and ``training`` are the chosen settings as a run takes them: those of the method
-    and those of the recipe.
+    and those of the recipe. ``tuned_for`` is all that a run must share with the tuning to use them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    benchmark: str
-    data_digest: str
-    protocol: str
+    tuned_for: dict[str, Any]
     method: str
     periods: list[str]
     seeds: list[int]
@@ -59,15 +60,13 @@ class Tuned(BaseModel):
 
     def for_run(self, source: Source, method: str) -> Source:
         """Return the source with the chosen recipe; raise if this was tuned for something else."""
-        made = benchmark_of(source)
-        asked = (source.benchmark, made.raw.digest, made.protocol.name, method)
-        mine = (self.benchmark, self.data_digest, self.protocol, self.method)
-        words = ("benchmark", "data", "protocol", "method")
-        for word, here, there in zip(words, asked, mine, strict=True):
+        for word, here in _what_counts(source, method, self.grid).items():
+            there = self.tuned_for.get(word)
             if here != there:
                 raise OnwardError(
-                    f"these settings were tuned for the {word} {there}, found a run of {here}. "
-                    "Tune again for it, or give the settings by --option and --training"
+                    f"these settings were tuned for the {word} {_brief(there)}, found a run with "
+                    f"{_brief(here)}. Tune again for it, or give the settings by --option and "
+                    "--training"
                 )
         return replace(source, training={**source.training, **self.training})
 
@@ -107,7 +106,8 @@ def tune(
         Each candidate is run once for each.
     limits
         What all of it may cost, by the names of `COUNTED`. Candidates are tried in the order of
-        the grid, and none is begun that would, at the highest price so far, exceed a limit.
+        the grid, and none is begun that would, at the highest price so far, exceed a limit. The
+        first one's price is not known before, except for its runs.
     workers
         How many processes.
     watch
@@ -118,22 +118,31 @@ def tune(
     candidates: list[Candidate] = []
     # Without a limit everything can run at once; with one, each price is known before the next.
     groups = [[settings] for settings in plan.settings] if limits else [plan.settings]
-    for group in groups:
-        if limits and not _affordable(candidates, limits):
+    while groups:
+        if limits and not _affordable(candidates, limits, len(seeds)):
             break
+        group = groups.pop(0)
         jobs = [job for settings in group for job in plan.jobs(settings)]
-        records = sweep(jobs, out / "results", workers=workers, watch=watch)
+        try:
+            records = sweep(jobs, out / "results", workers=workers, watch=watch)
+        except DivergedError:
+            if len(group) > 1:
+                # One by one, to see which; those that are complete are not run again.
+                groups = [[settings] for settings in group] + groups
+            else:
+                candidates.append(_diverged(group[0], candidates, len(seeds)))
+            continue
         for place, settings in enumerate(group):
             mine = records[place * len(seeds) : (place + 1) * len(seeds)]
             candidates.append(_candidate(settings, mine))
-    if not candidates:
-        raise OnwardError(f"the budget {limits} does not pay for a single candidate")
-    best = max(candidates, key=lambda candidate: candidate.score)
+    finished = [candidate for candidate in candidates if candidate.score is not None]
+    if not finished:
+        reason = "each one diverged" if candidates else f"the budget {limits} does not pay for one"
+        raise OnwardError(f"expected a candidate to choose, found none: {reason}")
+    best = max(finished, key=lambda candidate: candidate.score or 0.0)
     options, training = plan.split(best.settings)
     tuned = Tuned(
-        benchmark=source.benchmark,
-        data_digest=records[0].spec.data_digest,
-        protocol=records[0].spec.protocol["name"],
+        tuned_for=_what_counts(source, method, grid),
         method=method,
         periods=records[0].spec.periods,
         seeds=list(seeds),
@@ -224,18 +233,45 @@ def _candidate(settings: Mapping[str, Any], records: Sequence[RunRecord]) -> Can
     return Candidate(settings=dict(settings), score=score, spent=spent)
 
 
+def _diverged(settings: Mapping[str, Any], others: Sequence[Candidate], runs: int) -> Candidate:
+    prices = {name: max((o.spent[name] for o in others), default=0.0) for name in COUNTED}
+    return Candidate(settings=dict(settings), score=None, spent={**prices, "runs": runs})
+
+
+def _what_counts(source: Source, method: str, grid: Iterable[str]) -> dict[str, Any]:
+    """Return what the settings of a tuning depend on, by the word for it."""
+    benchmark = benchmark_of(source)
+    recipe = asdict(benchmark.recipes[benchmark.recipe])
+    found = {
+        "benchmark": benchmark.name,
+        "data": benchmark.raw.digest,
+        "method": method,
+        "method's code": choose(method, None, benchmark.task).digest,
+        "model": recipe.pop("model", None),
+        "protocol": asdict(benchmark.protocol),
+        "options": dict(benchmark.options),
+        "recipe": {name: value for name, value in recipe.items() if name not in grid},
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(found))
+    return plain
+
+
+def _brief(value: Any) -> str:
+    return str(value.get("name", value) if isinstance(value, dict) else value)
+
+
 def _total(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: float(sum(part[name] for part in parts)) for name in COUNTED}
 
 
-def _affordable(tried: Sequence[Candidate], limits: Mapping[str, float]) -> bool:
-    if not tried:
-        return True
+def _affordable(tried: Sequence[Candidate], limits: Mapping[str, float], runs: int) -> bool:
+    """Whether one more fits: the number of its runs is known, its price only by the others."""
     spent = _total([candidate.spent for candidate in tried])
-    return all(
-        spent[name] + max(candidate.spent[name] for candidate in tried) <= limit
-        for name, limit in limits.items()
-    )
+    price = {
+        name: max((candidate.spent[name] for candidate in tried), default=0.0) for name in COUNTED
+    }
+    price["runs"] = runs
+    return all(spent[name] + price[name] <= limit for name, limit in limits.items())
 
 
 def _checked(limits: Mapping[str, float]) -> dict[str, float]:

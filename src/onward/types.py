@@ -142,7 +142,8 @@ class Protocol:
     Parameters
     ----------
     tests
-        The periods tested after each one: ``all``, or only those in its ``future``.
+        The periods tested after each one: ``all``, or only those in its ``future``; ``last`` is all
+        of them, once, after the last one, which then brings everything that there is to learn.
     split
         How training and test samples are kept apart.
     batch
@@ -158,7 +159,7 @@ class Protocol:
 
     name: str
     summary: str
-    tests: Literal["all", "future"]
+    tests: Literal["all", "future", "last"]
     split: Split
     batch: int | Literal["day"] | None = None
     labelled: float = 1.0
@@ -186,6 +187,8 @@ class Protocol:
 
 def tested_periods(tests: str, learned_upto: int, periods: int) -> range:
     """Return the periods that are tested after one, by the word that a protocol has for it."""
+    if tests == "last" and learned_upto + 1 < periods:
+        return range(0)
     return range(learned_upto + 1 if tests == "future" else 0, periods)
 
 

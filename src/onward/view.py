@@ -1,10 +1,15 @@
 """What a learner may see, and until when."""
 
+import math
+from collections.abc import Iterator
+
 import numpy as np
 
 from onward.budget import Budget
 from onward.errors import LookAheadError
 from onward.table import Array, Rows, Samples, Table
+
+_PART = 2**20  # numbers, 4 MB: 512 samples of 2,048 features
 
 
 class Call:
@@ -73,14 +78,66 @@ class View:
         Where the inputs lie in memory, `out` is filled and returned instead of a new array: a
         fresh one of some megabytes for every batch costs more than the copy.
         """
-        rows = self._readable().rows[positions]
-        if self._call.budget is not None:
-            self._call.budget.read(rows)
+        rows = self.count(positions)
         column = self._table.wide["input"]
         if out is not None and len(out) >= len(rows) and isinstance(column, np.ndarray):
             # Rows come from the stream, so none is out of range; "clip" avoids a second buffer.
             return np.take(column, rows, axis=0, out=out[: len(rows)], mode="clip")
         return column[rows]
+
+    def count(self, positions: Rows | slice) -> Rows:
+        """Return rows whose inputs are read, counted: `inputs` does it, or one who shares them."""
+        rows = self._readable().rows[positions]
+        if self._call.budget is not None:
+            self._call.budget.read(rows)
+        return rows
+
+    def parts(self, size: int | None = None) -> Iterator[Array]:
+        """Yield all inputs in order, this many at a time, each part only until the next.
+
+        However many there are, they take no more memory than one part. By default that is so large
+        that it stays in the processor's cache; rows that lie one after the other are not even
+        copied. Read-only.
+        """
+        column = self._table.wide["input"]
+        size = size or max(32, min(_PART // max(math.prod(self.input_shape), 1), 4096))
+        here = column if isinstance(column, np.ndarray) else None
+        buffer = None if here is None else np.empty((size, *here.shape[1:]), here.dtype)
+        for start in range(0, len(self), size):
+            positions = slice(start, start + size)
+            rows = self._readable().rows[positions]
+            first, last = int(rows[0]), int(rows[-1]) + 1
+            if here is not None and np.array_equal(rows, np.arange(first, last)):
+                self.count(positions)
+                yield _read_only(here[first:last])
+            else:
+                yield _read_only(self.inputs(positions, out=buffer))
+
+    def shows_what(self, other: "View") -> bool:
+        """Whether another view shows the same samples in the same order, with the same labels."""
+        mine, others = self._readable(), other._readable()
+        return (
+            self._table is other._table
+            and np.array_equal(mine.rows, others.rows)
+            and np.array_equal(mine.labels, others.labels)
+        )
+
+    def crops(self, positions: Rows, at: Array) -> Array | None:
+        """Return other crops of the images at these positions, where the data has more to crop.
+
+        Parameters
+        ----------
+        positions
+            Which samples.
+        at
+            Where each crop lies along the longer edge, from 0 to 1.
+        """
+        crop = getattr(self._table.wide["input"], "crop", None)
+        if crop is None:
+            return None
+        self._for_learning("crops")
+        found: Array = crop(self.count(positions), at)
+        return found
 
     def column(self, name: str) -> Array:
         """Return a narrow column that the table shows to learners. A test view has none."""

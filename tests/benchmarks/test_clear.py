@@ -1,8 +1,12 @@
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 import onward
-from onward.benchmarks.clear import CPU, PAPER
+from onward.benchmarks.recipes import CPU, PAPER
+from onward.checks import check_stream
 from onward.data.emoji_history import GROUPS, load_emoji
 from onward.errors import OnwardError
 from onward.metrics import clear
@@ -71,6 +75,62 @@ def test_the_paper_recipe_is_the_papers() -> None:
     assert (PAPER.batch_size, PAPER.epochs) == (256, 100)
     assert [PAPER.rate(epoch, PAPER.epochs) for epoch in (0, 59, 60, 99)] == [1, 1, 0.1, 0.1]
     assert CPU.epochs == 30
+
+
+def test_deep_recipes_are_the_papers() -> None:
+    # CLEAR supplement, section 6: MLP and ResNet-18.
+    mlp = onward.load("clear", model="mlp").recipes["paper"]
+    assert mlp == replace(PAPER, model="mlp", learning_rate=0.1)
+    deep = onward.load("clear", model="resnet18", recipe="paper").recipes["paper"]
+    assert (deep.learning_rate, deep.momentum, deep.weight_decay) == (0.01, 0.9, 1e-5)
+    assert (deep.batch_size, deep.epochs, deep.augment) == (64, 70, "crop_flip")
+    rates = [deep.rate(epoch, 70) for epoch in (0, 29, 30, 59, 60, 69)]
+    assert rates == pytest.approx([1e-2, 1e-2, 1e-3, 1e-3, 1e-4, 1e-4])
+    online = onward.load("clear", model="resnet18", protocol="online")
+    assert online.recipes["paper"].model == "resnet18"
+    assert (online.recipes["paper"].epochs, online.recipes["paper"].batch_size) == (1, 10)
+
+
+def test_resnet_is_given_images_on_white() -> None:
+    benchmark = onward.load("clear", model="resnet18")
+    rows = np.array([0, 700, 14000])
+    drawn = benchmark.raw.wide["image"][rows].astype(float)
+    found = benchmark.table.wide["input"][rows]
+    assert found.shape == (3, 32, 32, 3)
+    assert found.dtype == np.uint8
+    alpha = drawn[..., 3:] / 255
+    np.testing.assert_allclose(found, drawn[..., :3] * alpha + 255 * (1 - alpha), atol=0.51)
+
+
+@pytest.mark.slow
+def test_images_are_prepared_without_looking_ahead() -> None:
+    assert check_stream(onward.load("clear", model="resnet18")).ok
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "resnet"}, "Did you mean 'resnet18'"),
+        ({"model": "resnet18", "features": "moco_b0"}, "reads images, found 'moco_b0'"),
+        ({"features": "moco_b0"}, "no features moco_b0 for the emoji edition"),
+        ({"model": "resnet18", "size": 64}, "no size for the emoji edition"),
+    ],
+)
+def test_a_model_and_data_that_do_not_fit_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OnwardError, match=message):
+        onward.load("clear", **options)
+
+
+def test_a_linear_layer_on_images_says_what_to_choose() -> None:
+    with pytest.raises(OnwardError, match="or the model resnet18"):
+        onward.run(onward.load("clear", features="image"), "finetune")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "least"), [("mlp", 0.6), ("resnet18", 0.45)])
+def test_deep_models_learn(model: str, least: float) -> None:
+    record = onward.run(onward.load("clear", model=model), "finetune")
+    assert clear.next_domain(record.matrix()) > least
 
 
 def test_streaming_fills_the_upper_triangle_only() -> None:

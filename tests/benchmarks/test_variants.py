@@ -1,4 +1,5 @@
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -6,8 +7,9 @@ import pytest
 
 import onward
 from onward.benchmarks import Source
-from onward.checks import check_stream, tiny_benchmark
+from onward.checks import check_method, check_stream, tiny_benchmark
 from onward.errors import LookAheadError, OnwardError
+from onward.results.check import check_folder
 from onward.types import Budget, Protocol, Undivided, View
 
 
@@ -129,3 +131,52 @@ def test_a_source_carries_options_and_numbers_of_the_recipe() -> None:
         Source("clear", training={"learning_rat": 1}).load()
     with pytest.raises(OnwardError, match="Did you mean 'features'"):
         Source("clear", options={"featurs": "x"}).load()
+
+
+def test_offline_brings_everything_with_the_last_period_and_tests_each_once() -> None:
+    benchmark, iid = (onward.load("clear", protocol=name) for name in ("offline", "iid"))
+    stream, usual = benchmark.stream(2), iid.stream(2)
+    everything = np.concatenate([period.train.rows for period in usual])
+    assert [len(period.train) for period in stream] == [0] * 6 + [len(everything)]
+    np.testing.assert_array_equal(stream[-1].train.rows, everything)
+    for mine, theirs in zip(stream, usual, strict=True):
+        np.testing.assert_array_equal(mine.test.rows, theirs.test.rows)
+    record = onward.run(benchmark, "finetune", seed=2)
+    filled = ~np.isnan(record.matrix())
+    assert filled[-1].all()
+    assert not filled[:-1].any()
+    assert np.isnan(record.static("twemoji")).tolist() == [True] * 6 + [False]
+    assert record.matrix()[-1].mean() > 0.6
+
+
+@pytest.mark.parametrize("method", ["er", "scratch"])
+def test_any_method_runs_offline_resumes_and_is_checked(method: str, tmp_path: Path) -> None:
+    only = ("seeded_runs_are_identical", "resumed_runs_equal_uninterrupted_ones")
+    assert check_method(method, tiny_benchmark("offline"), only=only).ok
+    record = onward.run(tiny_benchmark("offline"), method, out=tmp_path)
+    assert record.path is not None
+    assert list(check_folder(record.path)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("epochs", 0, "epochs as a whole number"),
+        ("batch_size", 2.5, "batch_size as a whole number"),
+        ("learning_rate", "fast", "learning_rate as a number"),
+        ("learning_rate", -1, "learning_rate as a number"),
+        ("decay_at", [2], "shares from 0 to 1"),
+        ("model", "mlp", "as an option of its own"),
+    ],
+)
+def test_numbers_of_a_recipe_that_make_no_sense_are_refused(
+    name: str, value: object, words: str
+) -> None:
+    with pytest.raises(OnwardError, match=words):
+        Source("clear", training={name: value}).load()
+
+
+def test_decay_at_may_be_a_list_or_a_number() -> None:
+    for given in ([0.5, 0.75], 0.5):
+        made = Source("clear", training={"decay_at": given}).load()
+        assert made.recipes["cpu"].decay_at == ((0.5, 0.75) if isinstance(given, list) else (0.5,))

@@ -10,6 +10,7 @@ from sklearn.linear_model import SGDClassifier
 
 import onward
 from onward.checks import check_method, check_metric, check_stream, tiny_benchmark
+from onward.checks.method import tiny_for
 from onward.learners import OneByOne, PartialFit
 from onward.methods import METHODS
 from onward.metrics import METRICS
@@ -18,10 +19,21 @@ from onward.protocols import PROTOCOLS
 DIFFERENCES = ("transfer", "forgetting", "decay_rate")
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if card.inputs == "images" else name
+        for name, card in METHODS.items()
+    ],
+)
 def test_every_method_passes(name: str) -> None:
     report = check_method(name)
     assert not report.skipped
+
+
+def test_a_method_on_images_passes_the_quick_checks() -> None:
+    only = ("seeded_runs_are_identical", "reads_only_what_it_is_shown", "predict_changes_nothing")
+    assert len(check_method("pretrain_probe", only=only).passed) == len(only)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +49,7 @@ def test_every_method_passes_online(name: str) -> None:
         "online_shows_each_sample_once",
         "resumed_runs_equal_uninterrupted_ones",
     )
-    assert len(check_method(name, tiny_benchmark("online"), only=only).passed) == len(only)
+    assert len(check_method(name, tiny_for(name, "online"), only=only).passed) == len(only)
 
 
 def test_a_scikit_learn_estimator_passes() -> None:
@@ -72,7 +84,7 @@ def test_clear_passes(protocol: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [n for n, card in METHODS.items() if card.inputs == "any"])
 def test_no_method_sees_ahead_in_clear(name: str) -> None:
     benchmark = onward.load("clear", protocol="streaming")
     quick = replace(benchmark.recipes["cpu"], epochs=1)

@@ -11,10 +11,11 @@ from onward.protocols import PROTOCOLS
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("seed", range(6))
 def test_every_seed_has_something_to_learn_and_to_test(protocol: str, seed: int) -> None:
-    for period in tiny_benchmark(protocol).stream(seed):
+    stream = tiny_benchmark(protocol).stream(seed)
+    assert all(len(period.test) > 0 for period in stream)
+    for period in stream[-1:] if protocol == "offline" else stream:
         assert len(period.shown) > 30
         assert len(period.train) > 0
-        assert len(period.test) > 0
 
 
 def test_the_first_year_has_no_labels() -> None:

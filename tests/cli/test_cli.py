@@ -6,31 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-
-from onward.cli import main
-
-
-class Terminal:
-    """Types commands and reads what comes back."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self._monkeypatch, self._capsys = monkeypatch, capsys
-
-    def __call__(self, *words: str | Path) -> tuple[int, str, str]:
-        self._monkeypatch.setattr(sys, "argv", ["onward", *map(str, words)])
-        self._capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            main()
-        out, err = self._capsys.readouterr()
-        code = end.value.code
-        return (code if isinstance(code, int) else 0), out, err
-
-
-@pytest.fixture
-def onward(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
-    monkeypatch.setenv("COLUMNS", "200")
-    return Terminal(monkeypatch, capsys)
-
+from terminal import Terminal
 
 RUN = ("run", "clear", "--data", "emoji", "--protocol", "streaming")
 CLEAR = ("run", "clear", "--method")
@@ -49,7 +25,7 @@ def test_list_as_json_names_everything(onward: Terminal) -> None:
     code, out, _ = onward("list", "--json")
     found = json.loads(out)
     assert code == 0
-    assert [entry["name"] for entry in found["benchmarks"]] == ["clear"]
+    assert [entry["name"] for entry in found["benchmarks"]] == ["clear", "yours"]
     assert {"finetune", "nap", "scratch", "cumulative", "er"} <= {
         entry["name"] for entry in found["methods"]
     }
@@ -57,7 +33,9 @@ def test_list_as_json_names_everything(onward: Terminal) -> None:
     assert found["data"][0]["name"] == "emoji"
 
 
-@pytest.mark.parametrize("kind", ["benchmarks", "methods", "metrics", "data"])
+@pytest.mark.parametrize(
+    "kind", ["benchmarks", "methods", "metrics", "data", "tables", "backbones"]
+)
 def test_list_prints_each_kind(onward: Terminal, kind: str) -> None:
     code, out, _ = onward("list", kind)
     assert code == 0

@@ -212,15 +212,11 @@ def test_a_truncated_image_is_named(downloads: dict[str, Path], tmp_path: Path) 
     root = write_new(tmp_path, image_only=True)
     image = read(root, size=16).table.wide["image"]
     assert isinstance(image, FolderImages)
-    assert image.verify() == []
     broken = root / image.paths[40]
     broken.write_bytes(broken.read_bytes()[:60])
     (root / image.paths[50]).write_text("no image")
     with pytest.raises(OnwardError, match=f"{broken.name}, found a file that cannot be decoded"):
         image[np.array([39, 40])]
-    problems = image.verify()
-    assert len(problems) == 2
-    assert str(broken) in problems[0]
 
 
 class Hostile:

@@ -6,7 +6,7 @@ from inclusion import inclusion
 from scipy.stats import chi2
 
 from onward.errors import OnwardError
-from onward.memory import BiasedReservoir, dynamic
+from onward.memory import Balanced, BiasedReservoir, Reservoir, dynamic
 from onward.memory.biased import Dynamic
 
 SEEDS = 2000
@@ -100,3 +100,18 @@ def test_nonsense_is_refused() -> None:
         BiasedReservoir(1, -1)
     with pytest.raises(OnwardError, match="'random' or 'tail', found 'head'"):
         BiasedReservoir(1, replacement="head")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("make", [Reservoir, Balanced, BiasedReservoir])
+def test_samples_may_come_in_any_sequence(make: type) -> None:
+    for rows in ([1, 2, 3, 4, 5], range(1, 6), (1, 2, 3, 4, 5), np.arange(1, 6)):
+        memory = make(3, seed=1)
+        memory.admit(rows, [0, 1, 0, 1, 0])
+        assert memory.rows.dtype == np.int64
+        assert set(memory.rows.tolist()) <= {1, 2, 3, 4, 5}
+        assert memory.labels.tolist() == [(row + 1) % 2 for row in memory.rows]
+        memory.admit([], [])
+        assert memory.rows.dtype == np.int64
+        assert len(memory.rows) == 3
+    with pytest.raises(OnwardError, match="a label for each of 2 samples, found 1"):
+        make(3).admit([1, 2], [0])

@@ -4,11 +4,13 @@ import torch
 from last_outputs import last_outputs
 
 import onward
+from onward.benchmarks import retrained
 from onward.checks import tiny_benchmark
 from onward.errors import OnwardError
 from onward.methods.agem import AGEM, project
 from onward.models.linear import LinearProbe
 from onward.tasks.one_label import OneLabel
+from onward.train.followed import Followed
 from onward.train.method import Step
 from onward.types import Setting
 
@@ -27,13 +29,15 @@ def test_a_projection_by_hand() -> None:
     assert both["b"].item() == pytest.approx(1.2)
 
 
+@pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("opposed", [True, False])
-def test_the_step_never_raises_the_loss_on_memory(opposed: bool) -> None:
+def test_the_step_never_raises_the_loss_on_memory(opposed: bool, whole: bool) -> None:
     probe, method = LinearProbe((4,), 2, torch.Generator().manual_seed(0)), AGEM()
     method.begin(Setting(OneLabel(), tiny_benchmark().recipes["cpu"], 0))
     inputs = torch.randn(1, 4).repeat(6, 1)
     targets = torch.tensor([0, 0, 0, 1, 1, 1] if opposed else [0] * 6)
-    step = Step(probe, inputs, probe.forward(inputs), targets, new=3)
+    method._new, method._whole = 3, whole
+    step = Step(probe, inputs, probe.forward(inputs[:3]), targets, 3, np.arange(6))
     probe.backward(method.minimises(step).slope)
     own = {name: p.grad.clone() for name, p in probe.parameters.items() if p.grad is not None}
     method.gradient(step)
@@ -67,3 +71,40 @@ def test_it_is_not_finetuning() -> None:
         np.array_equal(*(last_outputs(m, seed=s) for m in ("agem", "finetune"))) for s in seeds
     ]
     assert not all(alike)
+
+
+# With many epochs, products of samples are kept; with few, they would not pay.
+@pytest.mark.parametrize(
+    "training",
+    [{"epochs": 20}, {"epochs": 20, "momentum": 0.0}, {"epochs": 20, "weight_decay": 0.05}, {}],
+)
+def test_following_a_linear_model_is_asking_it_again(
+    training: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    benchmark = retrained(tiny_benchmark(), {"epochs": 10, **training})
+    moved: list[int] = []
+    move = Followed.move
+
+    def noted(self: Followed, *arguments: object) -> None:
+        moved.append(1)
+        move(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Followed, "move", noted)
+    looked: list[int] = []
+    look = Followed.look
+
+    def noted_look(self: Followed) -> None:
+        looked.append(1)
+        look(self)
+
+    monkeypatch.setattr(Followed, "look", noted_look)
+    found: list[object] = []
+    onward.run(benchmark, "agem", watch=lambda event: found.append(event.outputs))
+    assert 0 < len(looked) < len(moved), "both agreed and disagreed"
+    monkeypatch.setattr(AGEM, "_follow", lambda *arguments: None)
+    asked: list[object] = []
+    onward.run(benchmark, "agem", watch=lambda event: asked.append(event.outputs))
+    assert len(found) == len(asked)
+    for mine, other in zip(found, asked, strict=True):
+        if mine is not None:
+            np.testing.assert_allclose(mine, other, rtol=1e-3, atol=1e-4)

@@ -5,12 +5,15 @@ import pytest
 import torch
 from last_outputs import last_outputs
 
+import onward
 from onward.budget import Budget
 from onward.checks import tiny_benchmark
 from onward.errors import OnwardError
+from onward.loop import Event
 from onward.methods.cwr import CWRStar, merged
 from onward.models.linear import LinearProbe
 from onward.tasks.one_label import OneLabel
+from onward.train.learner import GradientLearner
 from onward.types import Setting
 
 
@@ -62,10 +65,26 @@ def test_windows_stand_for_periods_online() -> None:
     np.testing.assert_array_equal(seldom, last_outputs("cwr", "online"))  # the recipe's memory
 
 
+def test_the_body_is_frozen_after_the_first_period() -> None:
+    seen: list[dict[str, torch.Tensor]] = []
+
+    def note(event: Event) -> None:
+        if event.kind == "learned":
+            assert isinstance(event.learner, GradientLearner)
+            model = event.learner._model
+            assert model is not None
+            seen.append({name: p.clone() for name, p in model.parameters.items()})
+
+    recipe = replace(tiny_benchmark().recipes["cpu"], model="mlp", weight_decay=0.01)
+    benchmark = replace(tiny_benchmark(), recipes={"cpu": recipe})
+    onward.run(benchmark, "cwr", watch=note)
+    for later in seen[1:]:
+        assert torch.equal(later["hidden_weight"], seen[0]["hidden_weight"])
+        assert torch.equal(later["hidden_bias"], seen[0]["hidden_bias"])
+        assert not torch.equal(later["weight"], seen[0]["weight"])
+
+
 def test_it_is_not_finetuning_and_says_what_it_needs() -> None:
     assert not np.array_equal(last_outputs("cwr"), last_outputs("finetune"))
-    recipe = replace(tiny_benchmark().recipes["cpu"], model="deep")
-    with pytest.raises(OnwardError, match="the model 'linear', found 'deep'"):
-        CWRStar().begin(Setting(OneLabel(), recipe, 0))
     with pytest.raises(OnwardError, match="every 1 or more samples, found 0"):
         CWRStar(every=0)

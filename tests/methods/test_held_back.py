@@ -10,8 +10,10 @@ from last_outputs import last_outputs
 
 from onward.budget import Budget
 from onward.checks import tiny_benchmark
+from onward.errors import OnwardError
 from onward.methods.ewc import EWC
 from onward.methods.si import SI
+from onward.models import MODELS
 from onward.models.linear import LinearProbe
 from onward.tasks.one_label import OneLabel
 from onward.train.anchor import Anchor
@@ -23,27 +25,48 @@ def model(classes: int = 3, width: int = 8) -> LinearProbe:
     return LinearProbe((width,), classes, torch.Generator().manual_seed(0))
 
 
-def fisher(batch_size: int) -> dict[str, Array]:
+def fisher(batch_size: int, samples: int | None = None, name: str = "linear") -> dict[str, Array]:
     benchmark = tiny_benchmark()
     recipe = replace(benchmark.recipes["cpu"], batch_size=batch_size)
     stream, budget = benchmark.stream(0), Budget()
     view = View(stream.table, stream[0].train, stream[0].classes, Call(budget))
     budget.open(view.rows)
-    method = EWC()
+    method = EWC(fisher=samples)
     method.begin(Setting(benchmark.task, recipe, 0))
     with torch.no_grad():
         method.trains_on(view, budget)
-        method.afterwards(model(), view, budget)
+        made = MODELS[name]((8,), 3, torch.Generator().manual_seed(0))
+        method.afterwards(made, view, budget)
     found: dict[str, Array] = method.state()["anchor"]["importance"]
     return found
 
 
-def test_the_fisher_does_not_depend_on_the_batch_size() -> None:
-    one, some, all_at_once = fisher(1), fisher(16), fisher(256)
-    for name in ("weight", "bias"):
-        assert one[name].max() > 1e-3
+@pytest.mark.parametrize("model", ["linear", "mlp"])
+def test_the_fisher_does_not_depend_on_the_batch_size(model: str) -> None:
+    one, some, all_at_once = (fisher(size, name=model) for size in (1, 16, 256))
+    for name in one:
+        assert one[name].max() > 0
         np.testing.assert_allclose(one[name], some[name], rtol=1e-5, atol=1e-8)
         np.testing.assert_allclose(one[name], all_at_once[name], rtol=1e-5, atol=1e-8)
+
+
+def test_the_fisher_may_be_estimated_on_some_samples() -> None:
+    everything, some = fisher(16), fisher(16, samples=20)
+    assert not np.array_equal(everything["weight"], some["weight"])
+    assert some["weight"].sum() == pytest.approx(everything["weight"].sum(), rel=0.5)
+    np.testing.assert_allclose(
+        some["weight"], fisher(7, samples=20)["weight"], rtol=1e-5, atol=1e-8
+    )
+    np.testing.assert_array_equal(everything["weight"], fisher(16, samples=1000)["weight"])
+    with pytest.raises(OnwardError, match="1 or more samples, found 0"):
+        EWC(fisher=0)
+
+
+@pytest.mark.parametrize("protocol", ["iid", "online"])
+def test_fewer_samples_for_the_fisher_are_another_run(protocol: str) -> None:
+    few = last_outputs("ewc", protocol, fisher=5)
+    assert not np.array_equal(few, last_outputs("ewc", protocol))
+    assert not np.array_equal(few, last_outputs("finetune", protocol))
 
 
 def test_squared_gradients_are_autograds_sample_by_sample() -> None:
@@ -103,7 +126,7 @@ def test_the_path_integral_by_hand() -> None:
     for slope, move in ((2.0, -0.5), (-1.0, 0.1)):
         weight.grad = torch.zeros_like(weight)
         weight.grad[0] = slope
-        method.gradient(Step(probe, nothing, nothing, nothing, 1))
+        method.gradient(Step(probe, nothing, nothing, nothing, 1, np.arange(1)))
         weight[0] += move
     method.afterwards(probe, range(1), Budget())  # type: ignore[arg-type]
     # Work 2 · 0.5 + 1 · 0.1 = 1.1; moved -0.4 in all.

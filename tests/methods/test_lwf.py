@@ -21,7 +21,9 @@ def taught(probe: LinearProbe, **options: float) -> LwF:
 
 def loss(method: LwF, probe: LinearProbe, inputs: torch.Tensor) -> Loss:
     targets = torch.zeros(len(inputs), dtype=torch.int64)
-    return method.minimises(Step(probe, inputs, probe.forward(inputs), targets, len(inputs)))
+    return method.minimises(
+        Step(probe, inputs, probe.forward(inputs), targets, len(inputs), np.arange(len(inputs)))
+    )
 
 
 def test_the_teacher_stays_as_it_was_while_the_model_moves_and_grows() -> None:
@@ -52,7 +54,7 @@ def test_the_slope_is_that_of_the_value(temperature: float) -> None:
         - 0.7 * (soft * (outputs / temperature).log_softmax(1)).sum(1).mean()
     )
     value.backward()
-    found = method.minimises(Step(probe, inputs, outputs.detach(), targets, 5))
+    found = method.minimises(Step(probe, inputs, outputs.detach(), targets, 5, np.arange(5)))
     assert found.value() == pytest.approx(value.item(), abs=1e-6)
     torch.testing.assert_close(found.slope, outputs.grad)
 

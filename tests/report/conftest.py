@@ -11,7 +11,7 @@ from onward.results.record import RunRecord
 from onward.results.schema import Cost, RunSpec, Score
 
 Make = Callable[..., RunRecord]
-TESTS = {"iid": "all", "streaming": "future"}
+TESTS = {"iid": "all", "streaming": "future", "offline": "last"}
 
 
 def make_record(

@@ -144,3 +144,17 @@ def test_reports_load_no_learning_framework() -> None:
         "sys.exit(bool({'torch', 'matplotlib.pyplot'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+def test_everything_at_once_has_a_page_too(make: Callable, tmp_path: Path) -> None:
+    nothing = float("nan")
+    rows = ([nothing, nothing], [0.62, 0.83])
+    records = [
+        make(rows, protocol="offline", seed=seed, method=method)
+        for seed in (0, 1)
+        for method in ("finetune", "er")
+    ]
+    _, page = written(records, tmp_path)
+    text = " ".join(page.text)
+    assert "all periods, once all are learned" in text
+    assert "72.5" in text

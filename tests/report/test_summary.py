@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from onward.errors import OnwardError
-from onward.report.summary import by_setting, summarise, unfinished
+from onward.report.summary import by_setting, shown_metrics, summarise, unfinished
 
 NAN = float("nan")
 FIRST, SECOND = [[0.8, 0.6], [0.4, 0.7]], [[0.9, 0.5], [0.6, 0.8]]
@@ -43,6 +43,20 @@ def test_a_cell_that_one_seed_lacks_is_not_filled_from_the_other(make: Callable)
     assert math.isnan(summary.matrix[0, 1])
     assert not summary.metrics["next_domain"].known
     assert summary.metrics["in_domain"].known
+
+
+def test_one_row_has_the_mean_over_its_periods_and_nothing_of_clears(make: Callable) -> None:
+    offline = [[NAN, NAN], [0.6, 0.8]]
+    better = [[NAN, NAN], [0.7, 0.9]]
+    first, second = summarise(
+        [make(offline, protocol="offline"), make(better, protocol="offline", method="er")]
+    )
+    assert first.label == "er"
+    assert second.metrics["final"].mean == pytest.approx(0.7)
+    assert shown_metrics([first, second]) == ["final"]
+    (usual,) = summarise([make(FIRST)])
+    assert usual.metrics["final"].mean == pytest.approx(0.55)
+    assert "final" not in shown_metrics([usual])
 
 
 def test_one_seed_has_no_deviation(make: Callable) -> None:

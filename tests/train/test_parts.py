@@ -1,12 +1,15 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 
+from onward.budget import Budget
 from onward.models.linear import LinearProbe
 from onward.tasks.one_label import OneLabel
-from onward.train.learner import Steps
 from onward.train.method import TrainingSet
 from onward.train.sgd import SGD
+from onward.train.steps import Inputs, Steps
+from onward.types import Array, Call, Rows, Samples, Table, View
 
 
 def _generator(seed: int = 0) -> torch.Generator:
@@ -109,3 +112,36 @@ def test_replay_fills_every_batch_evenly() -> None:
 def test_a_memory_smaller_than_a_batch_is_repeated() -> None:
     steps = Steps(_training(4, spare=1, replay=4), batch_size=4, key=[0, 0])
     assert steps[0][4:].tolist() == [4, 4, 4, 4]
+
+
+class Lazy:
+    """A column that counts what it hands out."""
+
+    def __init__(self, values: Array) -> None:
+        self.values, self.shape, self.handed_out = values, values.shape, 0
+
+    def __getitem__(self, rows: Rows) -> Array:
+        self.handed_out += len(rows)
+        return self.values[rows]
+
+
+def test_a_memory_that_stands_beside_every_batch_is_read_once() -> None:
+    column, budget = Lazy(np.random.default_rng(0).random((20, 3))), Budget()
+    rows = np.arange(20)[::-1][:15].copy()
+    budget.open(rows)
+    table = Table(pa.table({"id": list(range(20))}), {"input": column}, digest="x")
+    view = View(table, Samples(rows, rows % 2), ("even", "odd"), Call(budget))
+    training = TrainingSet(view, epoch=10, replay=5)
+    steps, inputs = (
+        Steps(training, batch_size=4, key=[0, 0]),
+        Inputs(training, 4, "none", key=[0, 0]),
+    )
+    for step in range(6):
+        positions = steps[step]
+        assert positions[-5:].tolist() == [10, 11, 12, 13, 14]
+        np.testing.assert_array_equal(
+            inputs(step, positions, [view]), column.values[rows[positions]]
+        )
+    assert column.handed_out == 2 * 10 + 5
+    # Whoever looks at it in every step is charged for it in every step.
+    assert budget.totals["samples"] == 2 * 10 + 6 * 5

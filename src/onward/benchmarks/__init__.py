@@ -8,12 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from onward.benchmarks import clear
+from onward.benchmarks import clear, yours
+from onward.benchmarks.listed import Listed
 from onward.benchmarks.variants import as_asked
 from onward.errors import OnwardError, unknown
 from onward.types import Benchmark
 
-BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {"clear": clear.load}
+BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {"clear": clear.load, "yours": yours.load}
+LISTED: Mapping[str, Listed] = {"clear": clear.LISTED, "yours": yours.LISTED}
 
 
 def load(
@@ -110,16 +112,24 @@ def retrained(benchmark: Benchmark, training: Mapping[str, Any]) -> Benchmark:
     if not training:
         return benchmark
     recipe = benchmark.recipes[benchmark.recipe]
+    other = changed(recipe, training)
+    changes = {n: v for n in training if (v := getattr(other, n)) != getattr(recipe, n)}
+    recipes = {**benchmark.recipes, benchmark.recipe: other}
+    return replace(benchmark, recipes=recipes, recipe_changes=changes)
+
+
+def changed(recipe: Any, training: Mapping[str, Any]) -> Any:
+    """Return a recipe with some other numbers."""
     changes = {}
     for name, value in training.items():
         if name not in vars(recipe):
             raise unknown("number of the recipe", name, vars(recipe), "onward run --help")
+        if name == "model":
+            raise OnwardError("expected the model as an option of its own (--model), found it here")
         before = getattr(recipe, name)
         # 1 and 1.0 are one learning rate, and must be one run.
-        changes[name] = float(value) if isinstance(before, float) else value
-        if isinstance(before, int | float) != isinstance(value, int | float):
-            raise OnwardError(f"expected {name} to be like {before!r}, found {value!r}")
-    other = replace(recipe, **changes)
-    changes = {name: value for name, value in changes.items() if value != getattr(recipe, name)}
-    recipes = {**benchmark.recipes, benchmark.recipe: other}
-    return replace(benchmark, recipes=recipes, recipe_changes=changes)
+        number = isinstance(before, float) and isinstance(value, int)
+        changes[name] = float(value) if number else value
+        if isinstance(before, tuple) and isinstance(value, list | float | int):
+            changes[name] = tuple(value) if isinstance(value, list) else (value,)
+    return replace(recipe, **changes)

@@ -108,13 +108,18 @@ def load_official(
         raw=found.table,
         prepare=partial(_prepare, column=column),
         cut=partial(cut_official, classes=found.classes),
-        recipes={
-            name: replace(values, learning_rate=_RATES.get(features, values.learning_rate))
-            for name, values in recipes.items()
-        },
+        recipes=at_rate_of(features, recipes),
         recipe=recipe,
         files=(folder,),
     )
+
+
+def at_rate_of(features: str, recipes: Mapping[str, Recipe]) -> dict[str, Recipe]:
+    """Return recipes at the rate that the paper learns these features with."""
+    return {
+        name: replace(values, learning_rate=_RATES.get(features, values.learning_rate))
+        for name, values in recipes.items()
+    }
 
 
 def cut_official(

@@ -87,6 +87,17 @@ def classes_arrive(stream: Stream, seed: int) -> Stream:
     return replace(stream, periods=tuple(periods), static=static)
 
 
+def all_at_once(stream: Stream) -> Stream:
+    """Let the last period bring what all of them have for training; the tests stay theirs.
+
+    That is when all of it is there: nobody sees ahead, and nothing is learned before.
+    """
+    everything = Samples.join([period.train for period in stream])
+    *before, last = stream
+    earlier = (replace(period, train=everything[:0]) for period in before)
+    return replace(stream, periods=(*earlier, replace(last, train=everything)))
+
+
 def hide_labels(stream: Stream, labelled: float, seed: int) -> Stream:
     """Show the labels of a share of the groups only; the others come as unlabelled samples.
 
@@ -147,4 +158,6 @@ def _cut(
         stream = classes_arrive(stream, seed)
     if tuning_periods is not None:
         stream = for_tuning(stream, tuning_periods, protocol.tests, seed)
+    if protocol.tests == "last":
+        stream = all_at_once(stream)
     return hide_labels(stream, protocol.labelled, seed) if protocol.labelled < 1 else stream

@@ -3,8 +3,9 @@
 - `check_stream`: periods, groups and time are kept apart, and nothing is prepared from the future.
 - `check_method`: runs are repeatable and resumable, and the method sees only the past.
 - `check_metric`: a pure function from a score matrix to a number.
+- `check_data`: every image and every row of features can be read. It returns what is broken.
 
-Each raises `CheckFailed`, or returns a `Report` that says which properties hold. A check is one
+The others raise `CheckFailed`, or return a `Report` that says which properties hold. A check is one
 function, whose name is the check's and whose first sentence is the property.
 
 **What cannot be found.** A learner that brought its own copy of the data, read before the run or
@@ -19,6 +20,7 @@ of samples that the budget does not hold.
 True
 """
 
+from onward.checks.data import BrokenSample, check_data
 from onward.checks.method import check_method
 from onward.checks.metric import check_metric
 from onward.checks.report import CheckFailed, Finding, Report
@@ -26,9 +28,11 @@ from onward.checks.stream import check_stream
 from onward.checks.tiny import tiny_benchmark
 
 __all__ = [
+    "BrokenSample",
     "CheckFailed",
     "Finding",
     "Report",
+    "check_data",
     "check_method",
     "check_metric",
     "check_stream",

@@ -30,6 +30,8 @@ def another_seed_is_another_split(subject: StreamSubject) -> None:
     if {p.classes for p in subject.stream} != {p.classes for p in other}:
         raise Skipped("the seed decides which classes have come: other samples are there")
     for mine, theirs in zip(subject.stream, other, strict=True):
+        if subject.benchmark.protocol.tests == "last":
+            break  # the training samples of all periods are in one of them
         whole = [np.sort(np.concatenate([p.shown, p.test.rows])) for p in (mine, theirs)]
         if not np.array_equal(whole[0], whole[1]):
             raise expected(
@@ -38,7 +40,7 @@ def another_seed_is_another_split(subject: StreamSubject) -> None:
                 "Let the seed choose the side of a sample, not whether it is there",
             )
     if subject.split == Released(1) or isinstance(subject.split, Undivided):
-        raise Skipped("there is one published split: the seed changes the order alone")
+        raise Skipped("there is one split: the seed changes the order alone")
     pairs = zip(subject.stream, other, strict=True)
     if all(set(a.test.rows.tolist()) == set(b.test.rows.tolist()) for a, b in pairs):
         raise expected(
@@ -73,7 +75,7 @@ def the_future_protocol_never_tests_the_past(subject: StreamSubject) -> str:
     """Where only the future is tested, no score exists for a period that has been learned."""
     benchmark = subject.benchmark
     if benchmark.protocol.tests != "future":
-        raise Skipped("the protocol tests all periods")
+        raise Skipped("the protocol tests the past too")
     if benchmark.task.name != "one_label":
         raise Skipped("tried with class indices, which this kind of task does not take")
     filled = ~np.isnan(run(benchmark, _Constant, subject.seed).matrix())

@@ -7,6 +7,7 @@ from onward.checks import behaviour, lookahead, memory, online, resume
 from onward.checks.method_subject import MethodSubject
 from onward.checks.report import Report, run_checks
 from onward.checks.tiny import tiny_benchmark
+from onward.methods import METHODS
 from onward.types import Benchmark
 
 CHECKS: tuple[Callable[[MethodSubject], str | None], ...] = (
@@ -48,7 +49,8 @@ def check_method(
     method
         A name of the catalogue, ``path/to/file.py:Name``, or any learner.
     benchmark
-        What to run it on, some forty times; by default a tiny stream of four periods.
+        What to run it on, some forty times; by default a tiny stream of four periods, of images
+        where the method needs them.
     options
         Keyword arguments of the method.
     seed
@@ -65,7 +67,17 @@ def check_method(
       passed   seeded_runs_are_identical  Two runs with one seed give the same outputs and scores, \
 to the last bit.
     """
-    subject = MethodSubject(method, dict(options or {}), benchmark or tiny_benchmark(), seed)
+    subject = MethodSubject(method, dict(options or {}), benchmark or tiny_for(method), seed)
     return run_checks(
         "method", subject.chosen.name, subject, CHECKS, only=only, raise_on_failure=raise_on_failure
     )
+
+
+def tiny_for(method: Any, protocol: str | None = None) -> Benchmark:
+    """Return the tiny stream that a method of the catalogue can learn from.
+
+    One that learns from images is also the one that uses samples without labels.
+    """
+    card = METHODS.get(method) if isinstance(method, str) else None
+    images = card is not None and card.inputs == "images"
+    return tiny_benchmark(protocol or ("semi_supervised" if images else "iid"), images=images)

@@ -42,7 +42,9 @@ def rows_after(stream: Stream, upto: int) -> Rows:
     days = dates(stream.table)
     after = days >= np.datetime64(border) if later else days > np.datetime64(border)
     if later:
-        after[rows_of(stream[upto + 1 :], len(stream))] = True
+        to_come = rows_of(stream[upto + 1 :], len(stream))
+        # The past that a last period brings again is no future; what has no date is.
+        after[to_come[~(days[to_come] < np.datetime64(border))]] = True
     for samples in stream.static.values():
         after[samples.rows] = True
     after[rows_of(stream, upto)] = False

@@ -2,8 +2,9 @@
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -97,8 +98,15 @@ class GuardedColumn:
     def __getattr__(self, name: str) -> Any:
         # Also what numpy asks for to make an array of it.
         found = getattr(self.__dict__["_inner"], name)
+        if name == "crop":
+            return partial(self._crop, found)
         self._log.reads(None)
         return found
+
+    def _crop(self, crop: Callable[[Rows, Array], Array], rows: Rows, at: Array) -> Array:
+        self._log.reads(rows)
+        with self._log.audit.paused():
+            return crop(rows, at)
 
 
 class Observed(Wrapper):
@@ -117,7 +125,8 @@ class Observed(Wrapper):
         rows = view.rows.copy()
         log.views.append(rows)
         log.known.append(len(view.classes))
-        before = digest(view.rows, view.labels, log.column[rows])
+        shown = np.concatenate([rows, rows_shown(view.unlabelled)])
+        before = digest(view.rows, view.labels, log.column[shown])
         checkpoint = budget.checkpoint
 
         def unseen(learner: Learner) -> None:
@@ -126,14 +135,14 @@ class Observed(Wrapper):
 
         budget.checkpoint = unseen
         held_before = budget.held
-        with log.during("learning", np.union1d(rows, held_before), view):
+        with log.during("learning", np.union1d(shown, held_before), view):
             self.inner.learn(view, budget)
-        if digest(view.rows, view.labels, log.column[rows]) != before:
+        if digest(view.rows, view.labels, log.column[shown]) != before:
             log.note("learn_leaves_its_view_alone", f"others after learning period {log.period}")
         self._look_inside("learn")
         # What was replayed in this call may still lie in a buffer; what is older was kept.
         held = np.union1d(held_before, budget.held).astype(np.int64)
-        copies = self._copies.kept(self._learner, log.column[rows], log.column[held])
+        copies = self._copies.kept(self._learner, log.column[shown], log.column[held])
         # One prototype per class may well be the only sample of its class.
         if copies > len(view.classes):
             log.note(

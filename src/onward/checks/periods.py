@@ -109,7 +109,7 @@ def groups_stay_on_one_side(subject: StreamSubject) -> str:
         both = names[periods > 1]
     if isinstance(subject.split, Released | Undivided):
         raise Skipped(
-            f"the published protocol does not keep groups apart: {len(both)} of "
+            f"this split does not keep groups apart: {len(both)} of "
             f"{len(np.unique(groups))} are learned and tested"
         )
     if len(both):
@@ -159,9 +159,11 @@ def time_moves_forward(subject: StreamSubject) -> None:
                 f"number {period.index}, from {period.start} to {period.end}",
                 _SORT,
             )
-        for rows in (period.shown, period.test.rows):
+        # Where the last period brings everything, it brings the past too.
+        since = stream[0].start if subject.tests == "last" else period.start
+        for rows, start in ((period.shown, since), (period.test.rows, period.start)):
             here = days[rows]
-            outside = (here < np.datetime64(period.start)) | (here > np.datetime64(period.end))
+            outside = (here < np.datetime64(start)) | (here > np.datetime64(period.end))
             if outside.any():
                 raise expected(
                     f"samples from {period.start} to {period.end} in period {position}",

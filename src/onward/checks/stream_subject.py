@@ -30,6 +30,11 @@ class StreamSubject:
         """How the benchmark splits; None of a bare stream."""
         return None if isinstance(self.given, Stream) else self.given.protocol.split
 
+    @property
+    def tests(self) -> str | None:
+        """When the benchmark's protocol tests; None of a bare stream."""
+        return None if isinstance(self.given, Stream) else self.given.protocol.tests
+
     @cached_property
     def stream(self) -> Stream:
         """The stream to look at."""

@@ -1,6 +1,7 @@
 """A stream small enough to check a method on in seconds, and awkward enough to be worth it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,14 @@ from onward.types import Array, Benchmark, Card, Period, Protocol, Samples, Stre
 
 PERIODS = 4
 _WIDTH = 8
+_SIDE = 8
 _FIRST_YEAR = 2000
 _CLASSES = ("circle", "square", "star", "wave")
 # Waves arrive with the third period, so that the label space grows on the way.
 _ARRIVAL = {"wave": 3}
 _GROUPS_PER_CLASS = 9
 _DRAWINGS = 2
+_RATES = {"mlp": 0.1, "resnet18": 0.02}
 
 OFFLINE = Recipe(
     model="linear",
@@ -48,7 +51,13 @@ ONLINE = Recipe(
 )
 
 
-def tiny_benchmark(protocol: str = "iid", folder: Path | None = None) -> Benchmark:
+def tiny_benchmark(
+    protocol: str = "iid",
+    folder: Path | None = None,
+    *,
+    model: str = "linear",
+    images: bool = False,
+) -> Benchmark:
     """Make a benchmark of four periods of about sixty drifting points each.
 
     One year without labels comes before the first period, groups recur from year to year, and a
@@ -57,10 +66,14 @@ def tiny_benchmark(protocol: str = "iid", folder: Path | None = None) -> Benchma
     Parameters
     ----------
     protocol
-        ``iid``, ``streaming`` or ``online``.
+        One of `onward.protocols.PROTOCOLS`.
     folder
         Where to write the samples, as a parquet file and an array; by default they are only in
         memory.
+    model
+        What is trained; ``resnet18`` needs images.
+    images
+        Whether each point is shown as a picture of it instead.
 
     Examples
     --------
@@ -77,10 +90,12 @@ def tiny_benchmark(protocol: str = "iid", folder: Path | None = None) -> Benchma
         folder.mkdir(parents=True, exist_ok=True)
         pq.write_table(raw.columns, folder / "samples.parquet")
         np.save(folder / "point.npy", raw.wide["point"][np.arange(len(raw))])
-    recipe = ONLINE if PROTOCOLS[protocol].batch else OFFLINE
+    recipe = replace(ONLINE if PROTOCOLS[protocol].batch else OFFLINE, model=model)
+    # What suits a linear layer makes a deep network diverge.
+    recipe = replace(recipe, learning_rate=recipe.learning_rate * _RATES.get(model, 1.0))
     made = Benchmark(
         name="tiny",
-        data="points",
+        data="pictures" if images or model == "resnet18" else "points",
         card=Card(
             title="Tiny",
             summary="Which of four shapes does a drifting point belong to?",
@@ -91,7 +106,7 @@ def tiny_benchmark(protocol: str = "iid", folder: Path | None = None) -> Benchma
         task=OneLabel(),
         protocol=PROTOCOLS[protocol],
         raw=raw,
-        prepare=prepare,
+        prepare=pictured if images or model == "resnet18" else prepare,
         cut=cut,
         recipes={"cpu": recipe},
         recipe="cpu",
@@ -104,6 +119,14 @@ def prepare(table: Table) -> Table:
     """Put the points on the scale of the year before the first period."""
     points = table.wide["point"][np.arange(len(table))]
     return table.with_input(standardise(points, points[table.values("year") == _FIRST_YEAR]))
+
+
+def pictured(table: Table) -> Table:
+    """Show each point as a small picture, whose pixels mix its coordinates."""
+    points = table.wide["point"][np.arange(len(table))]
+    mixed = points @ np.random.default_rng(21).normal(size=(_WIDTH, _SIDE * _SIDE * 3))
+    pixels = 255 / (1 + np.exp(-mixed / 2))
+    return table.with_input(pixels.astype(np.uint8).reshape(-1, _SIDE, _SIDE, 3))
 
 
 def cut(table: Table, protocol: Protocol, seed: int) -> Stream:

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from onward import __version__
-from onward.cli import check, data, demo, listing, run, show, tune
+from onward.cli import check, data, demo, listing, pretrain, reproduce, run, show, tune
 from onward.errors import OnwardError
 
 
@@ -28,8 +28,10 @@ app = typer.Typer(
 )
 app.command("list")(listing.list_catalogue)
 app.command("run")(run.run)
+app.command("pretrain")(pretrain.pretrain)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
+app.command("reproduce")(reproduce.reproduce)
 app.add_typer(check.app, name="check")
 app.add_typer(data.app, name="data")
 app.command("demo")(demo.demo)

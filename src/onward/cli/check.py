@@ -1,20 +1,25 @@
 """``onward check``: prove it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from onward.benchmarks import Source
-from onward.checks import Report, check_method, check_stream
+from onward.benchmarks.recipes import RECIPES
+from onward.checks import Report, check_data, check_method, check_stream, tiny_benchmark
+from onward.checks.data import rows_to_read
 from onward.cli.console import console
-from onward.cli.source import with_source
+from onward.cli.progress import reading
+from onward.cli.source import with_data, with_source
+from onward.errors import OnwardError, unknown
 from onward.results.check import check_folder
 from onward.results.read import find_folders
 
-app = typer.Typer(help="Check results, methods and streams.", no_args_is_help=True)
+app = typer.Typer(help="Check results, methods, streams and data.", no_args_is_help=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -49,13 +54,19 @@ def results(
 def method(
     name: Annotated[str, typer.Argument(help="A method, or path/to/file.py:Name.")],
     *,
+    model: Annotated[
+        str, typer.Option(help="What it trains: linear, mlp, or resnet18, which takes minutes.")
+    ] = "linear",
     as_json: AsJson = False,
 ) -> None:
     """Check that a method is repeatable and resumable and sees only the past.
 
     It is run some forty times on a tiny stream. Exit code 0 if all is well, 2 otherwise.
     """
-    _print(check_method(name, raise_on_failure=False), as_json=as_json)
+    if model not in RECIPES:
+        raise unknown("model", model, RECIPES, "onward check method --help")
+    report = check_method(name, tiny_benchmark(model=model), raise_on_failure=False)
+    _print(report, as_json=as_json)
 
 
 @app.command()
@@ -70,6 +81,38 @@ def stream(
     Exit code 0 if all is well, 2 otherwise.
     """
     _print(check_stream(source.load(), raise_on_failure=False), as_json=as_json)
+
+
+@app.command()
+@with_data
+def data(*, source: Source, as_json: AsJson = False) -> None:
+    """Read every image and every row of features in full, and list what is broken.
+
+    Better now than hours into a run. Exit code 0 if all is well, 2 otherwise.
+    """
+    problems: list[dict[str, Any]] = []
+    try:
+        made = source.load()
+    except OnwardError as error:
+        # What is missing is one finding among others: the rest is read all the same.
+        problems.append({"row": None, "id": None, "column": None, "problem": str(error)})
+        if source.data == "emoji" or source.options.get("missing") == "skip":
+            raise
+        made = replace(source, options={**source.options, "missing": "skip"}).load()
+    with reading(rows_to_read(made), "rows") as progress:
+        problems += [broken.to_json() for broken in check_data(made, progress)]
+    samples = len(made.raw)
+    if as_json:
+        typer.echo(json.dumps({"samples": samples, "problems": problems}, indent=1))
+    else:
+        screen = console()
+        for problem in problems:
+            where = "" if problem["row"] is None else f"row {problem['row']}, {problem['column']}: "
+            screen.print(f"[red]{escape(where)}[/]{escape(problem['problem'])}", soft_wrap=True)
+        columns = ", ".join(made.raw.wide)
+        screen.print(f"{samples:,} samples read in full ({columns}), {len(problems)} problems")
+    if problems:
+        raise typer.Exit(2)
 
 
 _STYLES = {"passed": "green", "failed": "bold red", "skipped": "yellow"}

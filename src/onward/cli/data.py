@@ -6,22 +6,50 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from onward.benchmarks import Source
 from onward.cli.console import console
+from onward.cli.progress import reading
+from onward.cli.source import with_data
 from onward.data import emoji_history
-from onward.errors import unknown
+from onward.errors import OnwardError
+from onward.report.description import describe as description
+from onward.report.description import next_command
+from onward.report.description_terminal import lines
 
 app = typer.Typer(help="Look at data.", no_args_is_help=True)
 
 
 @app.command()
+@with_data
 def describe(
-    name: Annotated[str, typer.Argument(help="Which data: onward list data.")],
     *,
+    source: Source,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Describe data: where it comes from, what it holds, under which terms."""
-    if name != "emoji":
-        raise unknown("data", name, ["emoji"], "onward list data")
+    """Describe data: what was understood, what each period holds, and what to mind.
+
+    Of the embedded emoji: where they come from and under which terms.
+    """
+    if source.data == "emoji":
+        _describe_emoji(as_json=as_json)
+        return
+    if source.benchmark != "yours":
+        raise OnwardError(
+            f"expected a table or photos of yours, found a download of CLEAR in {source.data}. "
+            f"Look at it with: onward check data {source.data}"
+        )
+    made = source.load()
+    with reading(len(made.raw) if "image" in made.raw.wide else 0, "images") as progress:
+        found = description(made, progress=progress)
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+        return
+    screen = console()
+    for line in lines(found, next_command(source.data, source.options)):
+        screen.print(line)
+
+
+def _describe_emoji(*, as_json: bool) -> None:
     card = emoji_history.card()
     samples = len(emoji_history.load_emoji())
     if as_json:
@@ -33,10 +61,10 @@ def describe(
     table = Table(box=None, padding=(0, 2))
     for column in ("snapshot", "emoji", "new", "redrawn", "unchanged", "from"):
         table.add_column(column, justify="left" if column in ("snapshot", "from") else "right")
-    for source, change in zip(card["sources"], card["change"]["counts"], strict=True):
+    for entry, change in zip(card["sources"], card["change"]["counts"], strict=True):
         counts = (change[kind] for kind in ("new", "redrawn", "unchanged"))
-        package = f"{source['package']} {source['version']}"
-        table.add_row(source["date"], str(source["rows"]), *map(str, counts), package)
+        package = f"{entry['package']} {entry['version']}"
+        table.add_row(entry["date"], str(entry["rows"]), *map(str, counts), package)
     screen.print(table)
     screen.print(f"[bold]Mind:[/] {card['warning']}")
     for licence in card["licences"]:

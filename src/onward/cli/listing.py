@@ -7,12 +7,17 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from onward.benchmarks import BENCHMARKS, load
+from onward.benchmarks import LISTED
+from onward.benchmarks.backbones import BACKBONES
 from onward.cli.console import console
+from onward.configs import TABLES
 from onward.data import emoji_history
 from onward.methods import METHODS
 from onward.metrics import METRICS
 from onward.protocols import PROTOCOLS
+from onward.reproduce.plan import RECIPES
+from onward.reproduce.table import PaperTable
+from onward.reproduce.words import duration
 
 
 class Kind(StrEnum):
@@ -22,6 +27,8 @@ class Kind(StrEnum):
     methods = "methods"
     metrics = "metrics"
     data = "data"
+    tables = "tables"
+    backbones = "backbones"
 
 
 def list_catalogue(
@@ -31,7 +38,7 @@ def list_catalogue(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List benchmarks, methods, metrics and data."""
+    """List benchmarks, methods, metrics, data, published tables and backbones."""
     kinds = [kind] if kind else list(Kind)
     found = {k.value: _entries(k) for k in kinds}
     if as_json:
@@ -55,13 +62,13 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         return [
             {
                 "name": name,
-                "summary": (benchmark := load(name)).card.summary,
-                "task": benchmark.task.name,
-                "data": ["emoji"],
+                "summary": listed.summary,
+                "task": listed.task,
+                "data": list(listed.data),
                 "protocols": list(PROTOCOLS),
-                "recipes": list(benchmark.recipes),
+                "recipes": list(listed.recipes),
             }
-            for name in BENCHMARKS
+            for name, listed in LISTED.items()
         ]
     if kind is Kind.methods:
         return [
@@ -72,6 +79,14 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         return [
             {"name": m.name, "summary": m.summary, "source": m.source} for m in METRICS.values()
         ]
+    if kind is Kind.tables:
+        return [
+            {"name": table.name, "summary": table.title, "rows": len(table.rows)}
+            | {f"runs, CPU time ({recipe})": _cost(table, recipe) for recipe in RECIPES}
+            for table in TABLES.values()
+        ]
+    if kind is Kind.backbones:
+        return [{"name": name, "summary": card.summary} for name, card in BACKBONES.items()]
     card = emoji_history.card()
     return [
         {
@@ -81,6 +96,11 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
             "sha256": card["content_sha256"],
         }
     ]
+
+
+def _cost(table: PaperTable, recipe: str) -> str:
+    runs, seconds = table.cost(recipe)
+    return f"{runs}, {duration(seconds)}"
 
 
 def _text(value: Any) -> str:

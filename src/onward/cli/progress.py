@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import typer
@@ -63,6 +63,30 @@ def live(runs: int, periods: int) -> Iterator[Watch]:
 
     with progress:
         yield watch
+
+
+@contextlib.contextmanager
+def reading(total: int, what: str) -> Iterator[Callable[[int], None]]:
+    """Show how many of `total` things have been read, on the error stream.
+
+    Yields
+    ------
+    A function to call with how many more have been.
+    """
+    console = Console(stderr=True)
+    progress = Progress(
+        TextColumn(f"reading {{task.completed:,.0f}} of {{task.total:,.0f}} {what}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    bar = progress.add_task("", total=total)
+    with progress:
+        yield lambda done: progress.advance(bar, done)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from onward.benchmarks import Source
 from onward.budget import Budget
@@ -14,8 +15,9 @@ from onward.cli.progress import live, resumable
 from onward.cli.source import with_source
 from onward.learners import choose
 from onward.loop import Event
-from onward.report.summary import summarise
+from onward.report.summary import by_setting, summarise
 from onward.report.terminal import tables, to_json
+from onward.report.verdict import findings
 from onward.sweep import Job, benchmark_of, cores, sweep
 from onward.tuning import load_tuned
 
@@ -94,8 +96,13 @@ def run(
         typer.echo(json.dumps(to_json(summaries), indent=1))
         return
     screen = console()
+    for reason, count in made.card.numbers.get("left_out", {}).items():
+        screen.print(f"[yellow]left out:[/] {count:,} rows {reason}")
     for table in tables(summaries):
         screen.print(table)
+    if len(summaries) > 1:
+        for finding in findings(by_setting(summaries), None):
+            screen.print(f"[bold]{finding.question}[/] {escape(finding.answer)}")
     if before:
         screen.print(f"{len(before)} of {len(wanted)} runs were complete already: not run again")
     screen.print(f"results in {out}")

@@ -2,13 +2,17 @@
 
 import functools
 import inspect
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from onward.benchmarks import Source
 from onward.cli.options import parse_pairs
+from onward.data.clear_listing import is_clear
+from onward.errors import unknown
 
 _LOADED = {
     "time_column": Annotated[str | None, typer.Option(help="yours: when a sample is from.")],
@@ -32,7 +36,19 @@ _LOADED = {
     "missing": Annotated[
         str | None, typer.Option(help="If images are missing: stop, or skip and record it.")
     ],
+    "day_first": Annotated[
+        bool | None,
+        typer.Option("--day-first/--month-first", help="yours: how 03/04/2020 is meant."),
+    ],
+    "text_width": Annotated[
+        int | None, typer.Option(help="yours: how many columns words share. Default: 512.")
+    ],
     "model": Annotated[str | None, typer.Option(help="What is trained: linear, mlp, resnet18.")],
+    "backbone": Annotated[
+        str | None,
+        typer.Option(help="clear: a pre-trained encoder for its images: onward list backbones."),
+    ],
+    "weights": Annotated[str | None, typer.Option(help="clear: the backbone's weights.")],
     "grain": Annotated[
         str | None, typer.Option(help="online: samples shown at a time, or day. Default: 10.")
     ],
@@ -66,11 +82,31 @@ def with_source(command: Callable[..., None]) -> Callable[..., None]:
     return _extended(command, [_positional("benchmark", benchmark), *options], made_source)
 
 
+def with_data(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the argument DATA and the options of data, and hand it a `Source`."""
+    data = Annotated[str, typer.Argument(help="emoji, or a file or folder of yours.")]
+    chosen = {"protocol": _CHOSEN["protocol"], **_LOADED}
+    options = [_keyword(name, kind) for name, kind in chosen.items()]
+    return _extended(command, [_positional("data", data), *options], _source_of_data)
+
+
+def _source_of_data(data: str, **given: Any) -> Source:
+    path = Path(data).expanduser()
+    if data != "emoji" and not path.suffix and os.sep not in data and not path.exists():
+        raise unknown("data", data, ["emoji", "<a file or folder>"], "onward list data")
+    official = data == "emoji" or is_clear(path)
+    return made_source("clear" if official else "yours", data=data, **given)
+
+
 def made_source(benchmark: str, **given: Any) -> Source:
     """Turn what was typed into a source; what was not typed is left to the benchmark."""
     chosen = {name: given.pop(name) for name in _CHOSEN if name in given}
     training = parse_pairs(chosen.pop("training", None) or [], "training")
-    options = {_RENAMED.get(name, name): value for name, value in given.items() if value}
+    options = {
+        _RENAMED.get(name, name): value
+        for name, value in given.items()
+        if value not in (None, [], _DEFAULTS.get(name))
+    }
     return Source(benchmark, **chosen, options=options, training=training)
 
 

@@ -81,19 +81,25 @@ def _print(tuned: Tuned, out: Path) -> None:
         style = "bold green" if candidate.settings == chosen else ""
         cells = [str(value) for value in candidate.settings.values()]
         seconds = f"{candidate.spent['cpu_seconds']:.1f}"
-        table.add_row(*cells, f"{candidate.score:.4f}", seconds, style=style)
+        score = "diverged" if candidate.score is None else f"{candidate.score:.4f}"
+        table.add_row(*cells, score, seconds, style=style)
     screen.print(table)
-    best = max(candidate.score for candidate in tuned.candidates)
+    scores = [c.score for c in tuned.candidates if c.score is not None]
     words = ", ".join(f"{name} = {value}" for name, value in chosen.items())
     screen.print(
-        f"chosen on {tuned.periods[0]} to {tuned.periods[-1]}: [bold]{words}[/] ({best:.4f}), "
-        f"for {tuned.spent['runs']:.0f} runs, {tuned.spent['cpu_seconds']:.0f} CPU-seconds and "
-        f"{tuned.spent['macs']:.3g} MACs"
+        f"chosen on {tuned.periods[0]} to {tuned.periods[-1]}: [bold]{words}[/] "
+        f"({max(scores):.4f}), for {tuned.spent['runs']:.0f} runs, "
+        f"{tuned.spent['cpu_seconds']:.1f} CPU-seconds and {tuned.spent['macs']:.3g} MACs"
     )
     for name, values in tuned.grid.items():
         numbers = len(values) > 1 and all(isinstance(value, int | float) for value in values)
-        if numbers and chosen[name] in (min(values), max(values)):
+        if len(set(scores)) > 1 and numbers and chosen[name] in (min(values), max(values)):
             screen.print(f"{name} = {chosen[name]} is at the end of its grid: try a wider one")
+    if len(scores) > 1 and len(set(scores)) == 1:
+        screen.print("all candidates did alike: these settings made no difference here")
     if tuned.untried:
         screen.print(f"the budget left {tuned.untried} candidates untried")
-    screen.print(f"use it: onward run {tuned.benchmark} --method {tuned.method} --tuned {out} ...")
+    screen.print(
+        f"use it: onward run {tuned.tuned_for['benchmark']} --method {tuned.method} "
+        f"--tuned {out} ..."
+    )

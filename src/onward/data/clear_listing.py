@@ -15,7 +15,7 @@ from typing import Any
 from onward.errors import OnwardError
 
 IMAGES = "labeled_images"
-_SUFFIXES = {".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp"}
+SUFFIXES = {".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp"}
 _TRAIN_FOLDERS = ("train", "train_image_only")
 _FILELISTS = "training_folder/filelists"
 _SPLITS = "training_folder/testset_ratio_0.3"
@@ -48,6 +48,11 @@ class Listing:
     samples: list[Sample]
     tests: tuple[frozenset[str], ...]
     parts: Mapping[str, Path]
+
+
+def is_clear(root: Path) -> bool:
+    """Say whether a folder looks like a download of CLEAR."""
+    return any(_is_part(folder) for folder in (root, *(root / name for name in _TRAIN_FOLDERS)))
 
 
 def list_clear(root: Path) -> Listing:
@@ -205,7 +210,7 @@ def _listed_by_folders(
                 continue
             known = metadata.of(bucket, label)
             files = (folder / IMAGES / bucket / label).iterdir()
-            names = [file.name for file in files if file.suffix.lower() in _SUFFIXES]
+            names = [file.name for file in files if file.suffix.lower() in SUFFIXES]
             for name in sorted(names, key=_as_number):
                 stem = PurePosixPath(name).stem
                 path = (folder / IMAGES / bucket / label / name).relative_to(root).as_posix()

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from onward.data.cache import cached
-from onward.data.features import VERSION, hog_colour, standardise
+from onward.data.features import VERSION, hog_colour, on_white, standardise
 from onward.data.images import ImageColumn, ImageStore
 from onward.errors import OnwardError
-from onward.types import Table
+from onward.types import Array, Table
 
 FOLDER = Path(__file__).parent / "emoji"
 GROUPS = (
@@ -81,14 +82,26 @@ def with_features(table: Table) -> Table:
     Each image is described by itself, so the cache holds nothing that was fitted; only the scale
     is, on snapshot 0, which comes before every labelled period.
     """
+    features = _of_each_image(table, VERSION, hog_colour)
+    first = table.values("snapshot") == 0
+    return table.with_input(standardise(features, features[first]))
+
+
+def with_images(table: Table) -> Table:
+    """Give emoji their images as input: RGB bytes of 32 x 32 pixels, on white."""
+    return table.with_input(_of_each_image(table, "on-white-1", _rgb))
+
+
+def _rgb(images: Array) -> NDArray[np.uint8]:
+    return np.asarray(np.round(on_white(images) * 255), np.uint8)
+
+
+def _of_each_image(table: Table, name: str, describe: Callable[[Array], Array]) -> Array:
+    """Return for every row what its image is described by; each distinct image only once."""
     image = table.wide["image"]
     if not isinstance(image, ImageColumn):
         raise OnwardError("expected an emoji table with an image column, found another kind")
-    distinct = cached(
-        f"{VERSION}-{image.store.digest[:16]}", lambda: hog_colour(image.store.pixels)
-    )
+    distinct = cached(f"{name}-{image.store.digest[:16]}", lambda: describe(image.store.pixels))
     if image.noise is not None:
-        distinct = np.concatenate([distinct, hog_colour(image.noise)])
-    features: NDArray[np.float32] = distinct[image.index]
-    first = table.values("snapshot") == 0
-    return table.with_input(standardise(features, features[first]))
+        distinct = np.concatenate([distinct, describe(image.noise)])
+    return distinct[image.index]

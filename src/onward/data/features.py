@@ -15,6 +15,7 @@ VERSION = "hog-colour-1"
 _CELL, _DIRECTIONS, _BLOCK = 8, 9, 2
 _COLOURS, _FIELDS = 5, 4
 _AT_ONCE = 512
+_ROWS_AT_ONCE = 1 << 12
 
 
 def hog_colour(images: Array) -> NDArray[np.float32]:
@@ -32,13 +33,14 @@ def hog_colour(images: Array) -> NDArray[np.float32]:
     (2, 497)
     """
     parts = [
-        _describe(_on_white(images[start : start + _AT_ONCE]))
+        _describe(on_white(images[start : start + _AT_ONCE]))
         for start in range(0, len(images), _AT_ONCE)
     ]
     return np.concatenate(parts)
 
 
-def _on_white(images: Array) -> NDArray[np.float32]:
+def on_white(images: Array) -> NDArray[np.float32]:
+    """Lay RGBA bytes on white; colours are from 0 to 1."""
     pixels = images.astype(np.float32) / 255
     alpha = pixels[..., 3:]
     return np.asarray(pixels[..., :3] * alpha + (1 - alpha), np.float32)
@@ -102,7 +104,21 @@ def standardise(features: Array, reference: Array) -> NDArray[np.float32]:
     reference
         The samples that set the scale: a past that every learner knows.
     """
-    mean = reference.mean(0, dtype=np.float64)
+    return scaled(features, *scale_of(reference))
+
+
+def scale_of(reference: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean and the deviation of each feature; 1 where nothing deviates."""
     deviation = reference.std(0, dtype=np.float64)
-    scaled = (features - mean) / np.where(deviation > 1e-6, deviation, 1.0)
-    return np.asarray(np.clip(scaled, -3, 3) / np.sqrt(features.shape[1]), np.float32)
+    return reference.mean(0, dtype=np.float64), np.where(deviation > 1e-6, deviation, 1.0)
+
+
+def scaled(features: Array, mean: Array, deviation: Array) -> NDArray[np.float32]:
+    """Centre, scale, clip to ±3, and divide by √width."""
+    result = np.empty(features.shape, np.float32)
+    # A few rows at a time: millions need no second and third copy in double precision.
+    for start in range(0, len(features), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        centred = (features[rows] - mean) / deviation
+        result[rows] = np.clip(centred, -3, 3) / np.sqrt(features.shape[1])
+    return result

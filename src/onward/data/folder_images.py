@@ -14,7 +14,7 @@ from onward.types import Rows
 
 # What Pillow raises for bytes that are no image, a file that ends too early, a broken header, or
 # a picture of absurd size.
-_UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +47,29 @@ class FolderImages:
 
     def __getitem__(self, rows: Rows) -> NDArray[np.uint8]:
         """Return the images of these rows as RGB bytes."""
+        return self.crop(rows, None)
+
+    def crop(self, rows: Rows, at: NDArray[np.float64] | None) -> NDArray[np.uint8]:
+        """Return the images of these rows, cropped at these shares of their longer edges.
+
+        Parameters
+        ----------
+        rows
+            Which images.
+        at
+            One number per row, from 0 for the left or top end up to 1; ``None`` is the centre.
+        """
         images = np.empty((len(rows), *self.shape[1:]), np.uint8)
         for place, row in enumerate(rows.tolist()):
             if self.noise is not None and self.noised is not None and self.noised[row] >= 0:
                 images[place] = self.noise[self.noised[row]]
             else:
-                images[place] = decode(self.root / self.paths[row], self.size)
+                share = None if at is None else float(at[place])
+                images[place] = self._picture(row, share)
         return images
+
+    def _picture(self, row: int, at: float | None) -> NDArray[np.uint8]:
+        return decode(self.root / self.paths[row], self.size, at)
 
     def with_noise(self, rows: Rows, rng: np.random.Generator, images: int = 16) -> "FolderImages":
         """Return this column with random pixels in these rows."""
@@ -62,37 +78,36 @@ class FolderImages:
         noised[rows] = rng.integers(0, images, len(rows))
         return replace(self, noise=noise, noised=noised)
 
-    def verify(self) -> list[str]:
-        """Decode every file, and return what is wrong with those that cannot be decoded."""
-        problems = []
-        for path in self.paths:
-            try:
-                decode(self.root / path, self.size)
-            except OnwardError as error:
-                problems.append(str(error))
-        return problems
 
-
-def decode(path: Path, size: int) -> NDArray[np.uint8]:
-    """Read one image: shorter edge to `size`, then the square in its centre.
+def decode(path: Path, size: int, at: float | None = None) -> NDArray[np.uint8]:
+    """Read one image: shorter edge to `size`, then the square in its centre, or at a share.
 
     Orientation flags are not applied: the released code does not either.
     """
     try:
         with Image.open(path) as file:
             image = file.convert("RGB")
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise OnwardError(
             f"expected an image in {path}, found a file that cannot be decoded ({error}). Fetch "
             "it again from the download"
         ) from error
+    return square(image, size, at)
+
+
+def square(image: Image.Image, size: int, at: float | None = None) -> NDArray[np.uint8]:
+    """Resize the shorter edge to `size`, and cut the square in the centre out, or at a share."""
     width, height = image.size
     short = min(width, height)
     if short != size:
         # Rounded down as torchvision does, so that the crop takes the same pixels.
         width, height = (size if edge == short else int(size * edge / short) for edge in image.size)
         image = image.resize((width, height), Image.Resampling.BILINEAR)
-    left, top = round((width - size) / 2), round((height - size) / 2)
+    # At a share, all whole offsets are as likely as each other.
+    left, top = (
+        round(spare / 2) if at is None else min(int(at * (spare + 1)), spare)
+        for spare in (width - size, height - size)
+    )
     return np.asarray(image.crop((left, top, left + size, top + size)), np.uint8)
 
 

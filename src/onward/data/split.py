@@ -4,8 +4,10 @@ import hashlib
 import random
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from onward.data.hashing import hash_texts, mix_in
 from onward.errors import OnwardError
 from onward.types import Array, Folds, Holdout, Split
 
@@ -19,7 +21,7 @@ def held_out(groups: Array, split: Split, seed: int) -> NDArray[np.bool_]:
     Parameters
     ----------
     groups
-        One group name per sample.
+        One group name per sample, or its hash, see `uniform`.
     split
         A share to hold out, or folds. Seeds 0 to k - 1 hold out each of k folds once; the next k
         seeds deal the groups anew.
@@ -53,10 +55,15 @@ def uniform(groups: Array, draw: str) -> NDArray[np.float64]:
     Parameters
     ----------
     groups
-        One group name per sample.
+        One group name per sample, or its hash as an unsigned 64-bit number: of those, millions
+        take a moment.
     draw
         Names the draw: under another name each group has another number.
     """
+    if groups.dtype == np.uint64:
+        salt = np.repeat(hash_texts(pa.array([draw])), len(groups))
+        # 53 bits are what a float holds exactly.
+        return (mix_in(salt, groups) >> np.uint64(11)).astype(np.float64) / 2**53
     names, members = np.unique(groups.astype(str), return_inverse=True)
     return np.array([_uniform(f"{draw}:{name}") for name in names])[members]
 

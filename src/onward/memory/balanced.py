@@ -1,14 +1,14 @@
 """A class-balanced memory: every class seen so far has the same share."""
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from onward.errors import OnwardError
-from onward.types import Array, Rows
+from onward.memory.keyed import Keyed
+from onward.memory.memory import arrivals
+from onward.types import Array
 
 
-class Balanced:
+class Balanced(Keyed):
     """Keeps `capacity` samples, as evenly over the classes as what was seen allows.
 
     Where the memory overflows, the largest class loses a random sample. A class's share is a
@@ -38,17 +38,12 @@ class Balanced:
     """
 
     def __init__(self, capacity: int, seed: int = 0) -> None:
-        if capacity < 1:
-            raise OnwardError(f"a memory needs a capacity of at least 1, found {capacity}")
-        self.capacity = capacity
-        self.rows: Rows = np.empty(0, np.int64)
-        self.labels: Array = np.empty(0, np.int64)
-        self._keys = np.empty(0)
+        super().__init__(capacity, seed)
         self._seed = seed
-        self._rng = np.random.default_rng(seed)
 
-    def admit(self, rows: Rows, labels: Array) -> None:
+    def admit(self, rows: ArrayLike, labels: ArrayLike) -> None:
         """Let these samples compete for a place, each with those of its class."""
+        rows, labels = arrivals(rows, labels)
         # A sample draws one key when it arrives, and the largest keys of a class stay. Shares only
         # ever shrink, so that is a uniform sample of the class.
         keys = np.concatenate([self._keys, self._rng.random(len(rows))])
@@ -59,22 +54,7 @@ class Balanced:
         rank = np.arange(len(grouped)) - np.searchsorted(grouped, grouped)
         # Places go round the classes, one to each in turn, until none is left.
         turns = np.lexsort((self._turn(grouped), rank))
-        stay = np.sort(by_class[turns[: self.capacity]])
-        self.rows, self.labels, self._keys = rows[stay], labels[stay], keys[stay]
-
-    def state(self) -> dict[str, Any]:
-        """Return what `restore` needs to continue exactly here."""
-        return {
-            "rows": self.rows,
-            "labels": self.labels,
-            "keys": self._keys,
-            "generator": self._rng.bit_generator.state,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a saved state."""
-        self.rows, self.labels, self._keys = state["rows"], state["labels"], state["keys"]
-        self._rng.bit_generator.state = state["generator"]
+        self._keep(rows, labels, keys, by_class[turns[: self.capacity]])
 
     def _turn(self, labels: Array) -> Array:
         """Return a random number for the class of each sample, the same whenever it is asked."""

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from onward.errors import OnwardError
+from onward.memory.memory import arrivals
 from onward.types import Array, Rows
 
 
@@ -81,9 +83,9 @@ class BiasedReservoir:
         self._seen = 0
         self._rng = np.random.default_rng(seed)
 
-    def admit(self, rows: Rows, labels: Array | None = None) -> None:
+    def admit(self, rows: ArrayLike, labels: ArrayLike | None = None) -> None:
         """Let these samples, which arrive together, compete for a place."""
-        labels = np.zeros(len(rows), np.int64) if labels is None else labels
+        rows, labels = arrivals(rows, labels)
         if not len(rows):
             return
         order = self._rng.permutation(len(rows))

@@ -3,7 +3,9 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from onward.memory.memory import arrivals
 from onward.types import Array, Rows
 
 
@@ -23,8 +25,9 @@ class Everything:
         self.rows: Rows = np.empty(0, np.int64)
         self.labels: Array = np.empty(0, np.int64)
 
-    def admit(self, rows: Rows, labels: Array) -> None:
+    def admit(self, rows: ArrayLike, labels: ArrayLike | None = None) -> None:
         """Take these samples in."""
+        rows, labels = arrivals(rows, labels)
         self.labels = np.concatenate([self.labels, labels]) if len(self.rows) else labels.copy()
         self.rows = np.concatenate([self.rows, rows])
 

@@ -2,6 +2,10 @@
 
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onward.errors import OnwardError
 from onward.types import Array, Rows
 
 
@@ -20,3 +24,17 @@ class Memory(Protocol):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
+
+
+def arrivals(rows: ArrayLike, labels: ArrayLike | None) -> tuple[Rows, Array]:
+    """Return rows and labels of arriving samples as arrays, whatever sequence they came in.
+
+    Without labels, all samples count as one class.
+    """
+    places = np.asarray(rows, np.int64)
+    named = np.zeros(len(places), np.int64) if labels is None else np.asarray(labels)
+    if len(named) != len(places):
+        raise OnwardError(
+            f"expected a label for each of {len(places)} samples, found {len(named)} labels"
+        )
+    return places, named

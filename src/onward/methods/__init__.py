@@ -5,6 +5,7 @@ To add one, write its file and its line here.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from onward.methods.agem import AGEM
 from onward.methods.biased import BiasedReservoirFinetune
@@ -16,20 +17,27 @@ from onward.methods.finetune import Finetune
 from onward.methods.gdumb import GDumb
 from onward.methods.lwf import LwF
 from onward.methods.nap import Nap
+from onward.methods.pretrain_probe import PretrainProbe
 from onward.methods.reservoir import ReservoirFinetune
 from onward.methods.scratch import Scratch
 from onward.methods.si import SI
 from onward.train.method import GradientMethod
+from onward.types import Learner
 
 
 @dataclass(frozen=True)
 class MethodCard:
-    """A method of the catalogue: what it is called, what it does, who proposed it."""
+    """A method of the catalogue: what it is called, what it does, who proposed it.
+
+    ``make`` is a gradient method, or a learner that takes a ``setting``. ``inputs`` says whether
+    it can learn from images alone.
+    """
 
     name: str
-    make: type[GradientMethod]
+    make: type[GradientMethod] | type[Learner]
     source: str
     tasks: tuple[str, ...] = ("one_label",)
+    inputs: Literal["any", "images"] = "any"
 
     @property
     def summary(self) -> str:
@@ -53,5 +61,6 @@ METHODS: Mapping[str, MethodCard] = {
         MethodCard("lwf", LwF, "Li and Hoiem 2016"),
         MethodCard("agem", AGEM, "Chaudhry et al. 2019"),
         MethodCard("cwr", CWRStar, "Lomonaco et al. 2020"),
+        MethodCard("pretrain_probe", PretrainProbe, "CLEAR, Figure 5", inputs="images"),
     )
 }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.memory import Reservoir
+from onward.train.followed import Followed
 from onward.train.kept import Kept
 from onward.train.method import GradientMethod, Step, TrainingSet
 from onward.types import Loss, Setting, View
@@ -37,6 +38,9 @@ class AGEM(GradientMethod):
             raise OnwardError(f"expected a sample of at least 1 from memory, found {sample}")
         self._memory = Kept(Reservoir, memory)
         self._sample = sample
+        # Through one call of `learn`, what a linear model says about the whole memory.
+        self._followed: Followed | None = None
+        self._resumed: dict[str, Any] = {}
 
     def begin(self, setting: Setting) -> None:
         """Prepare the memory."""
@@ -47,24 +51,44 @@ class AGEM(GradientMethod):
         """Choose the new samples, and for each batch of them some of the memory as reference."""
         kept = len(self._memory)
         reference = kept if self._sample is None else min(self._sample, kept)
-        return TrainingSet(self._memory.beside(new), epoch=len(new), replay=reference)
+        self._new, self._whole = len(new), reference == kept
+        self._followed, self._resumed = None, {}
+        return TrainingSet(self._memory.beside(new), epoch=len(new), replay=reference, apart=True)
 
     def minimises(self, step: Step) -> Loss:
-        """Return the task loss of the new samples alone."""
-        return self._part(step, slice(0, step.new))
+        """Return the task loss of the new samples."""
+        loss = self.setting.task.loss(step.outputs, step.targets[: step.new])
+        self._slope = loss.slope
+        return loss
 
     def gradient(self, step: Step) -> None:
         """Project the gradient if it points against that of the memory."""
-        if step.new == len(step.targets):
+        inputs, targets = step.inputs[step.new :], step.targets[step.new :]
+        if not len(targets):
             return
+        followed = self._follow(step, inputs)
+        outputs = step.model.forward(inputs) if followed is None else followed.outputs
+        slope = self.setting.task.loss(outputs, targets).slope
+        if followed is not None:
+            # The slope of the memory's loss along the gradient is the product of both gradients.
+            # The memory's own, two matrix products over all of it, is needed only if that is below
+            # zero.
+            image = followed.image(step, self._slope)
+            if float((slope * image).sum()) >= 0:
+                followed.move(image, step.rate)
+                return
+            followed.look()
         # Copies, for a model may write its next gradient over the last one.
         gradient = {name: values.clone() for name, values in _gradients(step.model).items()}
-        step.model.backward(self._part(step, slice(step.new, None)).slope)
-        for name, projected in project(gradient, _gradients(step.model)).items():
-            step.model.parameters[name].grad = projected
+        step.model.backward(slope)
+        for name, values in project(gradient, _gradients(step.model)).items():
+            step.model.parameters[name].grad = values
+        if followed is not None:
+            followed.move(followed.image_of_gradient(), step.rate)
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Let the new samples compete for a place in memory."""
+        self._followed = None
         self._memory.admit(new, budget)
 
     def state(self) -> dict[str, Any]:
@@ -75,12 +99,23 @@ class AGEM(GradientMethod):
         """Take the memory back."""
         self._memory.restore(state)
 
-    def _part(self, step: Step, which: slice) -> Loss:
-        """Return the loss of some samples of a batch, with no slope at the others."""
-        loss = self.setting.task.loss(step.outputs[which], step.targets[which])
-        slope = step.outputs.new_zeros(step.outputs.shape)
-        slope[which] = loss.slope
-        return Loss(slope, loss.value)
+    def state_inside(self) -> dict[str, Any]:
+        """Return what the model says about the memory."""
+        return self._resumed if self._followed is None else self._followed.state()
+
+    def restore_inside(self, state: dict[str, Any]) -> None:
+        """Take that back."""
+        self._resumed = state
+
+    def _follow(self, step: Step, inputs: "Tensor") -> Followed | None:
+        """Return what a linear model says about the whole memory; None for any other case."""
+        from onward.models.linear import LinearProbe  # torch is loaded when it is needed
+
+        if self._followed is None and self._whole and isinstance(step.model, LinearProbe):
+            self._followed = Followed(self.setting.recipe, step.model, inputs, self._new)
+            if self._resumed:
+                self._followed.restore(self._resumed)
+        return self._followed
 
 
 def project(

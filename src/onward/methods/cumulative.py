@@ -1,16 +1,11 @@
 """Cumulative finetuning: keep everything, train on all of it."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from onward.budget import Budget
 from onward.memory import Everything
 from onward.train.method import GradientMethod, Start, TrainingSet, check_start
 from onward.types import View
-
-if TYPE_CHECKING:
-    import torch
-
-    from onward.models import Model
 
 
 class Cumulative(GradientMethod):
@@ -27,7 +22,7 @@ class Cumulative(GradientMethod):
 
     def __init__(self, *, start: Start = "last") -> None:
         self._memory = Everything()
-        self._start = check_start(start)
+        self.start = check_start(start)
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples and all old ones alike."""
@@ -35,11 +30,6 @@ class Cumulative(GradientMethod):
         self._memory.admit(new.rows, new.labels)
         budget.hold(self._memory.rows)
         return TrainingSet(everything, epoch=len(everything))
-
-    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
-        """Draw new weights if it starts from random ones."""
-        if self._start == "random":
-            model.reset(generator)
 
     def state(self) -> dict[str, Any]:
         """Return the memory."""

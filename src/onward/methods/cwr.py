@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onward.budget import Budget
-from onward.errors import OnwardError
 from onward.train.every import Every
-from onward.train.method import GradientMethod, TrainingSet
-from onward.train.weights import fitted, to_arrays, to_tensors
+from onward.train.method import GradientMethod, Step, TrainingSet
+from onward.train.weights import fitted, head_of, to_arrays, to_tensors
 from onward.types import Array, Setting, View
 
 if TYPE_CHECKING:
@@ -24,8 +23,10 @@ class CWRStar(GradientMethod):
     The temporary head begins at the consolidated weights of the classes that are there, and at
     zero for all others. Afterwards it is centred at its mean and merged: for a class with `past`
     samples before and `current` ones now, kept ← (kept · √(past / current) + trained) /
-    (√(past / current) + 1). The whole model is the head here, so there is nothing else to freeze;
-    biases are merged like weights.
+    (√(past / current) + 1). Biases are merged like weights.
+
+    What lies below the head, if anything does, is trained in the first period and frozen after it,
+    as in Avalanche. There too, running statistics go on following the data.
 
     Online a window of samples stands for a period. Within it, a class begins when it is first
     seen, and tests see the temporary head.
@@ -52,13 +53,9 @@ class CWRStar(GradientMethod):
         self._met: Array = np.zeros(0, np.int64)
 
     def begin(self, setting: Setting) -> None:
-        """Make sure that the model is a head."""
+        """Learn when to merge heads."""
         super().begin(setting)
         self._every.begin(setting)
-        if setting.recipe.model != "linear":
-            raise OnwardError(
-                f"cwr merges heads and works on the model 'linear', found {setting.recipe.model!r}"
-            )
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and count them by class."""
@@ -71,21 +68,29 @@ class CWRStar(GradientMethod):
 
     def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
         """Load the consolidated weights of the classes that are new in this window."""
-        kept = fitted(self._kept, model)
+        head = head_of(model)
+        kept = fitted(self._kept, head)
         arrived = np.flatnonzero((self._current > 0) & (self._met == 0)).tolist()
-        for name, parameter in model.parameters.items():
+        for name, parameter in head.items():
             if not self._met.any():
                 parameter.zero_()
             parameter[arrived] = kept[name][arrived]
+
+    def gradient(self, step: Step) -> None:
+        """Leave everything below the head where it is, once there are consolidated weights."""
+        if self._kept:
+            for name in step.model.parameters.keys() - set(step.model.head):
+                step.model.parameters[name].grad = None
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Merge the heads, and go on with the consolidated one."""
         if not self._every.due(len(new)):
             return
-        self._kept = fitted(self._kept, model)
+        head = head_of(model)
+        self._kept = fitted(self._kept, head)
         here = np.flatnonzero(self._current).tolist()
         weight = np.sqrt(self._past[here] / self._current[here])
-        for name, parameter in model.parameters.items():
+        for name, parameter in head.items():
             kept = self._kept[name]
             kept[here] = merged(kept[here], parameter[here], parameter.new_tensor(weight))
             parameter.copy_(kept)

@@ -2,12 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from onward.budget import Budget
-from onward.train.anchor import Anchor
-from onward.train.every import Every
-from onward.train.method import GradientMethod, Step, TrainingSet
+from onward.errors import OnwardError
+from onward.train.anchored import Anchored
+from onward.train.method import Step, TrainingSet
 from onward.train.weights import fitted, to_arrays, to_tensors
-from onward.types import Loss, Setting, View
+from onward.types import Loss, View
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from onward.models import Model
 
 
-class EWC(GradientMethod):
+class EWC(Anchored):
     """Finetune with a pull towards the last weights, stronger where the Fisher information is.
 
     The loss gets λ Σ F · (w − w*)², as in Avalanche, which CLEAR's λ was chosen with (Kirkpatrick
@@ -32,6 +34,10 @@ class EWC(GradientMethod):
         λ.
     decay
         How much of the old F stays when a new one is added.
+    fisher
+        On how many samples F is estimated; by default on all that are new. A deep network computes
+        each sample's gradient by itself, which takes several times as long as a step. They are
+        spread evenly over the new samples; on the way, they are the first ones after an anchor.
     every
         After how many samples the anchor is set; by default after each call, or, where the recipe
         has one, after as many as its memory.
@@ -43,18 +49,20 @@ class EWC(GradientMethod):
     """
 
     def __init__(
-        self, *, strength: float = 0.4, decay: float = 0.1, every: int | None = None
+        self,
+        *,
+        strength: float = 0.4,
+        decay: float = 0.1,
+        fisher: int | None = None,
+        every: int | None = None,
     ) -> None:
+        super().__init__(strength, every)
+        if fisher is not None and fisher < 1:
+            raise OnwardError(f"expected to estimate F on 1 or more samples, found {fisher}")
         self._decay = decay
-        self._anchor = Anchor(strength)
-        self._every = Every(every)
+        self._fisher = fisher
         self._squares: dict[str, Tensor] = {}
         self._samples = 0
-
-    def begin(self, setting: Setting) -> None:
-        """Learn when to set the anchor."""
-        super().begin(setting)
-        self._every.begin(setting)
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and whether they can be read once more for F."""
@@ -65,7 +73,8 @@ class EWC(GradientMethod):
         """Return the task loss."""
         loss = super().minimises(step)
         if self._on_the_way:
-            self._add(step.model, step.inputs, loss)
+            wanted = slice(None if self._fisher is None else max(self._fisher - self._samples, 0))
+            self._add(step.model, step.inputs[wanted], loss.slope[wanted] * len(loss.slope))
         return loss
 
     def gradient(self, step: Step) -> None:
@@ -77,26 +86,13 @@ class EWC(GradientMethod):
         if not self._on_the_way:
             self._read(model, new, budget)
         if self._every.due(len(new)):
-            old, fresh = fitted(self._anchor.importance, model), fitted(self._squares, model)
+            both = (self._anchor.importance, self._squares)
+            old, fresh = (fitted(one, model.parameters) for one in both)
             count = max(self._samples, 1)
             self._anchor.move(
                 model, {name: self._decay * old[name] + fresh[name] / count for name in fresh}
             )
             self._squares, self._samples = {}, 0
-
-    def state(self) -> dict[str, Any]:
-        """Return the anchor, and what was gathered for the next one."""
-        return {
-            "anchor": self._anchor.state(),
-            "every": self._every.state(),
-            **self.state_inside(),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take that back."""
-        self._anchor.restore(state["anchor"])
-        self._every.restore(state["every"])
-        self.restore_inside(state)
 
     def state_inside(self) -> dict[str, Any]:
         """Return what was gathered on the way."""
@@ -110,16 +106,20 @@ class EWC(GradientMethod):
         import torch  # loaded when it is needed
 
         size, labels = self.setting.recipe.batch_size, torch.tensor(new.labels)
-        for start in range(0, len(new), size):
-            batch = slice(start, start + size)
+        count = min(self._fisher or len(new), len(new))
+        wanted = np.arange(count) * len(new) // max(count, 1)
+        for start in range(0, count, size):
+            batch = wanted[start : start + size]
             inputs = torch.from_numpy(new.inputs(batch))
             budget.spend(macs=model.macs * len(inputs), batch_size=len(inputs))
             loss = self.setting.task.loss(model.predict(inputs), labels[batch])
-            self._add(model, inputs, loss)
+            self._add(model, inputs, loss.slope * len(loss.slope))
 
-    def _add(self, model: "Model", inputs: "Tensor", loss: Loss) -> None:
-        # The loss is a mean: times the number of samples, each row is one sample's own slope.
-        squares = model.squared_gradient(inputs, loss.slope * len(loss.slope))
-        so_far = fitted(self._squares, model)
+    def _add(self, model: "Model", inputs: "Tensor", slopes: "Tensor") -> None:
+        """Add the squares of samples, whose slopes are their own and not their share of a mean."""
+        if not len(slopes):
+            return
+        squares = model.squared_gradient(inputs, slopes)
+        so_far = fitted(self._squares, model.parameters)
         self._squares = {name: so_far[name] + squares[name] for name in squares}
-        self._samples += len(loss.slope)
+        self._samples += len(slopes)

@@ -1,13 +1,6 @@
 """From scratch: forget everything, learn the newest."""
 
-from typing import TYPE_CHECKING
-
-from onward.train.method import GradientMethod
-
-if TYPE_CHECKING:
-    import torch
-
-    from onward.models import Model
+from onward.train.method import GradientMethod, Start
 
 
 class Scratch(GradientMethod):
@@ -18,6 +11,4 @@ class Scratch(GradientMethod):
     CLEAR supplement, section 5.
     """
 
-    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
-        """Draw new weights."""
-        model.reset(generator)
+    start: Start = "random"

@@ -3,11 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 from onward.budget import Budget
-from onward.train.anchor import Anchor
-from onward.train.every import Every
-from onward.train.method import GradientMethod, Step
+from onward.train.anchored import Anchored
+from onward.train.method import Step
 from onward.train.weights import copied, fitted, to_arrays, to_tensors
-from onward.types import Setting, View
+from onward.types import View
 
 if TYPE_CHECKING:
     import torch
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from onward.models import Model
 
 
-class SI(GradientMethod):
+class SI(Anchored):
     """Finetune with a pull towards the last weights, stronger for those that lowered the loss.
 
     The loss gets λ Σ Ω · (w − w*)². Each weight's work is the sum over steps of −g · Δw, with the
@@ -43,9 +42,8 @@ class SI(GradientMethod):
     def __init__(
         self, *, strength: float = 1e-4, epsilon: float = 1e-3, every: int | None = None
     ) -> None:
+        super().__init__(strength, every)
         self._epsilon = epsilon
-        self._anchor = Anchor(strength)
-        self._every = Every(every)
         # By parameter: work done and way moved since the anchor was set; weights and gradients of
         # the step under way.
         self._work: dict[str, torch.Tensor] = {}
@@ -53,14 +51,10 @@ class SI(GradientMethod):
         self._before: dict[str, torch.Tensor] = {}
         self._slope: dict[str, torch.Tensor] = {}
 
-    def begin(self, setting: Setting) -> None:
-        """Learn when to set the anchor."""
-        super().begin(setting)
-        self._every.begin(setting)
-
     def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
         """Start from the last weights, with room for what new ones will do."""
-        self._work, self._moved = fitted(self._work, model), fitted(self._moved, model)
+        parts = (self._work, self._moved)
+        self._work, self._moved = (fitted(part, model.parameters) for part in parts)
 
     def gradient(self, step: Step) -> None:
         """Note where this step begins, and add the pull towards the anchor."""
@@ -74,25 +68,11 @@ class SI(GradientMethod):
         """Add up who did the work, and set the anchor here."""
         self._account(model)
         if self._every.due(len(new)):
-            importance = fitted(self._anchor.importance, model)
+            importance = fitted(self._anchor.importance, model.parameters)
             for name, work in self._work.items():
                 importance[name] += work.clamp(min=0) / (self._moved[name] ** 2 + self._epsilon)
             self._anchor.move(model, importance)
             self._work, self._moved = {}, {}
-
-    def state(self) -> dict[str, Any]:
-        """Return the anchor, and the work since it was set."""
-        return {
-            "anchor": self._anchor.state(),
-            "every": self._every.state(),
-            **self.state_inside(),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take that back."""
-        self._anchor.restore(state["anchor"])
-        self._every.restore(state["every"])
-        self.restore_inside(state)
 
     def state_inside(self) -> dict[str, Any]:
         """Return the work so far, and where the last step began."""

@@ -22,30 +22,31 @@ class LinearProbe:
     """
 
     # A matrix product with 11 columns takes longer than one with 16: vector registers are
-    # filled in multiples of 8 or 16. The unused rows stay zero and are never shown.
+    # filled in multiples of 8 or 16. The rows between are zero, and no parameter shows them.
     MULTIPLE = 16
+    head = ("weight", "bias")
 
     def __init__(self, shape: tuple[int, ...], classes: int, generator: torch.Generator) -> None:
-        if len(shape) != 1:
-            raise OnwardError(
-                f"expected inputs with one axis, their features; found the shape {shape}. A linear "
-                "layer cannot read images: choose features"
-            )
-        (self._width,) = shape
+        self.width = width_of(shape)
         self.classes = 0
         self.buffers: dict[str, torch.Tensor] = {}
-        self.parameters = {"weight": torch.empty(0, self._width), "bias": torch.empty(0)}
+        self.parameters = {"weight": torch.empty(0, self.width), "bias": torch.empty(0)}
         self.grow(classes, generator)
 
     @property
     def macs(self) -> int:
         """Multiply-accumulates of one forward pass of one sample."""
-        return self._width * self.classes
+        return self.width * self.classes
 
     @property
     def size(self) -> int:
         """The number of parameters, without the rows that only fill up a register."""
-        return (self._width + 1) * self.classes
+        return (self.width + 1) * self.classes
+
+    @property
+    def room(self) -> int:
+        """The number of rows, those that only fill up a register included."""
+        return -(-self.classes // self.MULTIPLE) * self.MULTIPLE
 
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew."""
@@ -54,61 +55,80 @@ class LinearProbe:
     def grow(self, classes: int, generator: torch.Generator) -> None:
         """Make room for this many classes; those known before keep their weights."""
         known = self.classes
-        if classes <= known:
-            return
-        padded = -(-classes // self.MULTIPLE) * self.MULTIPLE
-        for name, old in self.parameters.items():
-            new = torch.zeros(padded, *old.shape[1:])
-            new[:known] = old[:known]
-            self.parameters[name] = new
-        self.classes = classes
-        self._draw(known, generator)
+        if classes > known:
+            self.classes = classes
+            self.move()
+            self._draw(known, generator)
+
+    def move(self, weight: torch.Tensor | None = None, bias: torch.Tensor | None = None) -> None:
+        """Let the weights live in these rows, by default in rows of their own."""
+        self._weight = torch.zeros(self.room, self.width) if weight is None else weight
+        self._bias = torch.zeros(self.room) if bias is None else bias
+        self._gradient = torch.zeros(self.room, self.width)
+        for name, home in (("weight", self._weight), ("bias", self._bias)):
+            before, shown = self.parameters[name], home[: self.classes]
+            shown[: len(before)] = before
+            self.parameters[name] = shown
 
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class."""
-        logits = torch.nn.functional.linear(
-            inputs, self.parameters["weight"], self.parameters["bias"]
-        )
+        logits = torch.nn.functional.linear(inputs, self._weight, self._bias)
         return logits[:, : self.classes]
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class, and remember the inputs for `backward`."""
-        self._inputs = inputs
+        self.seen = inputs
         return self.predict(inputs)
 
     def backward(self, slope: torch.Tensor) -> None:
         """Set the gradient of the last `forward` on both parameters."""
-        weight, bias = (_gradient_of(p)[: self.classes] for p in self.parameters.values())
-        torch.mm(slope.t(), self._inputs, out=weight)
-        torch.sum(slope, 0, out=bias)
+        # Rows for the whole room: a product of another shape may add in another order, and a probe
+        # is to learn the same, bit for bit, whoever stands beside it.
+        padded = torch.nn.functional.pad(slope, (0, self.room - self.classes))
+        torch.mm(padded.t(), self.seen, out=self._gradient)
+        self.parameters["weight"].grad = self._gradient[: self.classes]
+        self.parameters["bias"].grad = slope.sum(0)
 
     def forget(self) -> None:
         """Let go of the last inputs."""
-        self._inputs = torch.empty(0, self._width)
+        self.seen = torch.empty(0, self.width)
 
     def squared_gradient(
         self, inputs: torch.Tensor, slopes: torch.Tensor
     ) -> dict[str, torch.Tensor]:
         """Return the summed squares of each sample's gradient: slope² ᵀ input², one product."""
-        squares = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
-        squares["weight"][: self.classes] = (slopes**2).t() @ inputs**2
-        squares["bias"][: self.classes] = (slopes**2).sum(0)
-        return squares
+        squares = slopes**2
+        return {"weight": squares.t() @ inputs**2, "bias": squares.sum(0)}
 
     def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> "LinearProbe":
         """Return a probe with other weights."""
         other = copy.copy(self)
         other.parameters, other.classes = dict(weights), classes
+        other.move()
         return other
 
     def _draw(self, first: int, generator: torch.Generator) -> None:
-        bound = self._width**-0.5
         for parameter in self.parameters.values():
-            fresh = parameter[first : self.classes]
-            fresh.copy_(torch.rand(fresh.shape, generator=generator) * 2 * bound - bound)
+            draw_uniform(parameter[first : self.classes], self.width, generator)
 
 
-def _gradient_of(parameter: torch.Tensor) -> torch.Tensor:
+def width_of(shape: tuple[int, ...]) -> int:
+    """Return the number of features of an input, or say that it has another shape."""
+    if len(shape) != 1:
+        raise OnwardError(
+            f"expected inputs with one axis, their features; found the shape {shape}. A linear "
+            "layer cannot read images: choose features, or the model resnet18"
+        )
+    return shape[0]
+
+
+def draw_uniform(weights: torch.Tensor, width: int, generator: torch.Generator) -> None:
+    """Draw weights uniform in ±1/√width, as `torch.nn.Linear` does."""
+    bound = width**-0.5
+    weights.copy_(torch.rand(weights.shape, generator=generator) * 2 * bound - bound)
+
+
+def gradient_of(parameter: torch.Tensor) -> torch.Tensor:
     """Return where a parameter's gradient goes: one buffer for all steps."""
     if parameter.grad is None:
         parameter.grad = torch.zeros_like(parameter)

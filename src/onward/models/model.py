@@ -10,13 +10,20 @@ class Model(Protocol):
     """A function with weights, its gradient, and its cost.
 
     ``parameters`` are learned by descent; ``buffers`` (running means, say) move along and are as
-    much part of the model. Training and predicting are two verbs, since some models do not do the
-    same in both.
+    much part of the model. ``head`` names the parameters of the last layer, whose rows are classes.
+    Training and predicting are two verbs, since some models do not do the same in both.
     """
 
     parameters: dict[str, torch.Tensor]
     buffers: dict[str, torch.Tensor]
-    classes: int
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The names of the parameters with one row per class."""
+
+    @property
+    def classes(self) -> int:
+        """How many classes it knows."""
 
     @property
     def macs(self) -> int:

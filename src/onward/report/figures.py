@@ -52,13 +52,15 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-def _styled(draw: Callable[_P, Figure]) -> Callable[_P, Figure]:
+def styled(draw: Callable[_P, Figure]) -> Callable[_P, Figure]:
+    """Give what a function draws the look of all figures."""
+
     @wraps(draw)
-    def styled(*args: _P.args, **kwargs: _P.kwargs) -> Figure:
+    def drawn(*args: _P.args, **kwargs: _P.kwargs) -> Figure:
         with mpl.rc_context(_STYLE):
             return draw(*args, **kwargs)
 
-    return styled
+    return drawn
 
 
 def to_svg(figure: Figure) -> str:
@@ -69,6 +71,14 @@ def to_svg(figure: Figure) -> str:
         # A letter that the font lacks is drawn as a box: good enough for a name in a figure.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(sink, format="svg", metadata=nothing)
+    return sink.getvalue()
+
+
+def to_png(figure: Figure, dpi: int = 200) -> bytes:
+    """Return a figure as a PNG, for slides and for pages that show no SVG."""
+    sink = io.BytesIO()
+    with mpl.rc_context(_STYLE):
+        figure.savefig(sink, format="png", dpi=dpi, metadata={"Software": None})
     return sink.getvalue()
 
 
@@ -89,7 +99,7 @@ def score_limits(summaries: Sequence[Summary]) -> tuple[float, float]:
     return (float(filled.min()), float(filled.max())) if filled.size else (0.0, 1.0)
 
 
-@_styled
+@styled
 def score_matrices(
     summaries: Sequence[Summary], limits: tuple[float, float] | None = None, columns: int = 3
 ) -> Figure:
@@ -157,7 +167,7 @@ def _matrix(axes: Axes, summary: Summary, limits: tuple[float, float]) -> None:
     axes.set_title(short(summary.label), loc="left", fontsize=11, fontweight="bold")
 
 
-@_styled
+@styled
 def colour_scale(limits: tuple[float, float]) -> Figure:
     """Draw the scale that the score matrices share."""
     figure = Figure(figsize=(3.75, 0.5), layout="constrained")
@@ -173,7 +183,7 @@ def colour_scale(limits: tuple[float, float]) -> Figure:
     return figure
 
 
-@_styled
+@styled
 def accuracy_by_distance(
     curves: Sequence[Curve],
     palette: Mapping[str, str],
@@ -230,7 +240,7 @@ def _distance_label(distance: int, years: Mapping[int, float] | None) -> str:
     return f"{text}\n({abs(years[distance]):.1f})" if years and distance else text
 
 
-@_styled
+@styled
 def class_decay_bars(rates: Mapping[str, Measure]) -> Figure:
     """Draw what each class loses per period, with a dot for every seed.
 
@@ -257,7 +267,7 @@ def class_decay_bars(rates: Mapping[str, Measure]) -> Figure:
     return figure
 
 
-@_styled
+@styled
 def quality_against_cost(summaries: Sequence[Summary], palette: Mapping[str, str]) -> Figure:
     """Draw next-domain quality against CPU time; a marker's area grows with the samples stored.
 

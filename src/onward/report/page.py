@@ -16,7 +16,7 @@ from onward.report import figures, words
 from onward.report.comparison import Comparison, against, decided_best
 from onward.report.decay import class_decay, curve
 from onward.report.provenance import StreamCard, environments, stream_card, years_by_distance
-from onward.report.summary import METRICS, Summary, by_setting, summarise, unfinished
+from onward.report.summary import Summary, by_setting, shown_metrics, summarise, unfinished
 from onward.report.verdict import BASELINE, findings
 from onward.results.record import RunRecord
 from onward.results.schema import RunSpec
@@ -148,7 +148,7 @@ def _section(
     palette: dict[str, str],
     card: StreamCard | None,
 ) -> Section:
-    shown = [name for name in METRICS if any(item.metrics[name].known for item in group)]
+    shown = shown_metrics(group)
     best = {name: decided_best(group, name) for name in shown}
     compared = against(group, BASELINE)
     periods = group[0].spec.periods
@@ -185,7 +185,7 @@ def _section(
 
 def _matrix(item: Summary, limits: tuple[float, float]) -> Picture:
     figure = figures.score_matrices([item], limits)
-    known = [name for name in METRICS if item.metrics[name].known]
+    known = shown_metrics([item])
     means = ", ".join(
         f"{words.METRICS[name][0]} {100 * item.metrics[name].mean:.1f} %" for name in known
     )

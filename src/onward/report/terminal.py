@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onward.report.comparison import decided_best
-from onward.report.summary import METRICS, Measure, Summary, by_setting
+from onward.report.summary import Measure, Summary, by_setting, shown_metrics
 
 
 def tables(summaries: Sequence[Summary]) -> list[Table]:
@@ -32,7 +32,7 @@ def table(summaries: Sequence[Summary]) -> Table:
     spec = summaries[0].spec
     parts = [spec.benchmark, spec.data, summaries[0].protocol, f"{spec.recipe_name} recipe"]
     parts += [f"{name} {value:g}" for name, value in spec.limits.items()]
-    shown = [name for name in METRICS if any(item.metrics[name].known for item in summaries)]
+    shown = shown_metrics(summaries)
     best = {name: decided_best(summaries, name) for name in shown}
     result = Table(
         title=Text(" · ".join(parts), style="bold"),

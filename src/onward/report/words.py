@@ -8,6 +8,7 @@ METRICS = {
     "in_domain": ("in-domain", "the period just learned"),
     "accuracy": ("accuracy", "all periods so far"),
     "backward_transfer": ("backward transfer", "all earlier periods"),
+    "final": ("final", "all periods, once all are learned"),
 }
 """By name: how a metric is written, and which periods it averages."""
 

@@ -19,14 +19,27 @@ class Meter:
 
     def __init__(self, before: Cost | None = None) -> None:
         self._before = before or Cost()
-        self._cpu, self._wall = time.process_time(), time.monotonic()
+        self._share = self._cpu = self._wall = 0.0
+        self._at = time.process_time(), time.monotonic()
+
+    def charge(self, share: float) -> None:
+        """From now on, charge the run with this share of the time that passes.
+
+        It is 1 while the run works alone, 0 while others do, and 1/n while n of them train side by
+        side, where nobody can tell whose time it is.
+        """
+        now = time.process_time(), time.monotonic()
+        self._cpu += self._share * (now[0] - self._at[0])
+        self._wall += self._share * (now[1] - self._at[1])
+        self._share, self._at = share, now
 
     def cost(self, budget: Budget) -> Cost:
         """Return the cost up to now."""
+        self.charge(self._share)
         before = self._before
         return Cost(
-            cpu_seconds=before.cpu_seconds + time.process_time() - self._cpu,
-            wall_seconds=before.wall_seconds + time.monotonic() - self._wall,
+            cpu_seconds=before.cpu_seconds + self._cpu,
+            wall_seconds=before.wall_seconds + self._wall,
             peak_memory_bytes=max(
                 before.peak_memory_bytes,
                 resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,

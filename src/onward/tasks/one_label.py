@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onward.errors import OnwardError
+from onward.errors import DivergedError, OnwardError
 from onward.types import Array, Loss
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class OneLabel:
         found = np.asarray(outputs)
         if found.ndim == 2 and found.shape == (samples, len(classes)):
             if not np.isfinite(found).all():
-                raise OnwardError(
+                raise DivergedError(
                     "expected finite scores from predict(view), found NaN or infinity; the model "
                     "has probably diverged: lower its learning rate"
                 )
@@ -84,8 +84,8 @@ class OneLabel:
         {'accuracy': 0.75, 'class_mean_accuracy': 0.5}
         """
         right = decisions == targets
-        per_class = [float(right[targets == label].mean()) for label in np.unique(targets)]
-        return {
-            "accuracy": float(right.mean()) if len(right) else float("nan"),
-            "class_mean_accuracy": float(np.mean(per_class)) if per_class else float("nan"),
-        }
+        if not len(right):
+            return {"accuracy": float("nan"), "class_mean_accuracy": float("nan")}
+        tested = np.bincount(targets)
+        per_class = np.bincount(targets, weights=right)[tested > 0] / tested[tested > 0]
+        return {"accuracy": float(right.mean()), "class_mean_accuracy": float(per_class.mean())}

@@ -40,7 +40,7 @@ class Anchor:
 
     def move(self, model: "Model", importance: "Mapping[str, Tensor]") -> None:
         """Set the anchor at the model's weights."""
-        self._weights, self.importance = copied(model), fitted(importance, model)
+        self._weights, self.importance = copied(model), fitted(importance, model.parameters)
 
     def state(self) -> dict[str, Any]:
         """Return the anchor."""

@@ -1,16 +1,11 @@
 """What methods share that train on their memory and on nothing else."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from onward.budget import Budget
 from onward.train.kept import Kept
 from onward.train.method import GradientMethod, Start, TrainingSet, check_start
 from onward.types import Setting, View
-
-if TYPE_CHECKING:
-    import torch
-
-    from onward.models import Model
 
 
 class MemoryOnly(GradientMethod):
@@ -26,7 +21,7 @@ class MemoryOnly(GradientMethod):
 
     def __init__(self, memory: Kept, start: Start) -> None:
         self._memory = memory
-        self._start = check_start(start)
+        self.start = check_start(start)
 
     def begin(self, setting: Setting) -> None:
         """Prepare the memory."""
@@ -37,11 +32,6 @@ class MemoryOnly(GradientMethod):
         """Choose the memory, once the new samples have competed for a place in it."""
         self._memory.admit(new, budget)
         return TrainingSet(self._memory.alone(new), epoch=len(self._memory))
-
-    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
-        """Draw new weights if it starts from random ones."""
-        if self._start == "random":
-            model.reset(generator)
 
     def state(self) -> dict[str, Any]:
         """Return the memory."""

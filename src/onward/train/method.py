@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from onward.budget import Budget
 from onward.errors import OnwardError
-from onward.types import Loss, Setting, View
+from onward.types import Loss, Rows, Setting, View
 
 if TYPE_CHECKING:
     import torch
@@ -30,23 +30,38 @@ class TrainingSet:
         How many replayed samples each batch gets in addition.
     forwards
         How many models look at each sample: 2 where there is a teacher, whose work counts too.
+    apart
+        Whether replayed samples are left to the method: the batch's outputs are then those of the
+        new samples alone.
     """
 
     view: View
     epoch: int
     replay: int = 0
     forwards: int = 1
+    apart: bool = False
+
+    @property
+    def replays_all(self) -> bool:
+        """Whether every batch gets all samples that are only replayed."""
+        return 0 < self.replay == len(self.view) - self.epoch
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One batch on its way: the first `new` samples are of the epoch, the others replayed."""
+    """One batch on its way: the first `new` samples are of the epoch, the others replayed.
+
+    Its samples stand at these `positions` of the training set. It will move the weights by this
+    learning `rate`.
+    """
 
     model: "Model"
     inputs: "torch.Tensor"
     outputs: "torch.Tensor"
     targets: "torch.Tensor"
     new: int
+    positions: Rows
+    rate: float = 1.0
 
 
 class GradientMethod:
@@ -61,8 +76,11 @@ class GradientMethod:
     | what does it do afterwards? | `afterwards` |
 
     A method that keeps anything between two calls gives it to `state` and takes it back in
-    `restore`; that is all it needs to resume.
+    `restore`; that is all it needs to resume. One that only starts from other weights than the last
+    ones sets `start`.
     """
+
+    start: Start = "last"
 
     def begin(self, setting: Setting) -> None:
         """Prepare for a run, before anything is seen."""
@@ -73,7 +91,9 @@ class GradientMethod:
         return TrainingSet(new, epoch=len(new))
 
     def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
-        """Choose the weights to start from: here, the last ones."""
+        """Choose the weights to start from: those that `start` names."""
+        if self.start == "random":
+            model.reset(generator)
 
     def minimises(self, step: Step) -> Loss:
         """Return the loss of a batch and its slope: here, the task loss."""

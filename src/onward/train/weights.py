@@ -23,10 +23,18 @@ def snapshot(model: "Model") -> "Weights":
     return copied(model) | {name: buffer.clone() for name, buffer in model.buffers.items()}
 
 
-def fitted(kept: "Mapping[str, Tensor]", model: "Model") -> "Weights":
-    """Return tensors of the model's shapes: what was kept, and zeros where it has grown since."""
+def head_of(model: "Model") -> "Weights":
+    """Return the parameters of a model's last layer, themselves and no copies."""
+    return {name: model.parameters[name] for name in model.head}
+
+
+def fitted(kept: "Mapping[str, Tensor]", parameters: "Mapping[str, Tensor]") -> "Weights":
+    """Return tensors of the parameters' shapes: what was kept, zeros where they have grown since.
+
+    Only a head grows, at the end of its first axis; all other shapes stay.
+    """
     grown = {}
-    for name, parameter in model.parameters.items():
+    for name, parameter in parameters.items():
         grown[name] = parameter.new_zeros(parameter.shape)
         if name in kept:
             grown[name][: len(kept[name])] = kept[name]

@@ -1,0 +1,167 @@
+"""Backbones: pre-trained encoders whose features take the place of images.
+
+The paper's five are named here; their weights are not shipped: point at your own copy.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from onward.data.cache import cache_folder
+from onward.data.extracted import Watch, extracted
+from onward.data.features import standardise
+from onward.errors import OnwardError, unknown
+from onward.types import Array, Benchmark, Table
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# What stands in front of a layer's name in files of MoCo, of OpenSelfSup, and in converted ones.
+_MOCO = ("module.encoder_q.", "encoder_q.", "backbone.", "module.", "")
+_BYOL = (
+    "backbone.",
+    "module.online_network.encoder.",
+    "online_network.encoder.",
+    "online_encoder.net.",
+    "module.encoder.",
+    "encoder.",
+    "module.",
+    "",
+)
+_SUPERVISED = ("module.", "backbone.", "")
+_PUBLISHED_SIZE = 224
+
+
+@dataclass(frozen=True)
+class BackboneCard:
+    """A backbone by name: what it is, and the names of its layers in a file of weights."""
+
+    summary: str
+    prefixes: tuple[str, ...] = ()
+
+
+BACKBONES: Mapping[str, BackboneCard] = {
+    "moco": BackboneCard("what onward pretrain wrote: --weights is its folder"),
+    "moco_b0": BackboneCard("ResNet-50, MoCo v2 on bucket 0 of YFCC100M", _MOCO),
+    "moco_imagenet": BackboneCard("ResNet-50, MoCo v2 on ImageNet", _MOCO),
+    "byol_imagenet": BackboneCard("ResNet-50, BYOL on ImageNet", _BYOL),
+    "imagenet": BackboneCard("ResNet-50, supervised on ImageNet", _SUPERVISED),
+    "clip": BackboneCard("CLIP's RN50, 1024 numbers of length 1; needs open_clip"),
+}
+
+
+@dataclass(frozen=True)
+class Backbone:
+    """A backbone with weights, in words: it can be sent to another process.
+
+    Parameters
+    ----------
+    name
+        One of `BACKBONES`.
+    weights
+        Its file, or for ``moco`` the folder that ``onward pretrain`` wrote.
+    size
+        Side of the images that it reads.
+    key
+        Names the network, its weights and its transform.
+    """
+
+    name: str
+    weights: str
+    size: int
+    key: str
+
+    def reader(self) -> Callable[[Array], Array]:
+        """Return what turns images, given as bytes, into features."""
+        from onward.models.embed import embed
+
+        return partial(embed, read=_network(self.name, self.weights)[0], size=self.size)
+
+
+def load_backbone(name: str, weights: str | None) -> Backbone:
+    """Find a backbone, and require that its weights fit.
+
+    Parameters
+    ----------
+    name, weights
+        See `Backbone`.
+    """
+    if name not in BACKBONES:
+        raise unknown("backbone", name, BACKBONES, "onward list backbones")
+    if weights is None:
+        what = "the folder that onward pretrain wrote" if name == "moco" else "its file"
+        raise OnwardError(
+            f"expected the weights of the backbone {name}, found none. Give {what}: --weights"
+        )
+    _, size, digest = _network(name, weights)
+    return Backbone(name, weights, size, f"{name}-{digest[:16]}-{size}")
+
+
+def with_backbone(
+    benchmark: Benchmark, backbone: Backbone, past: Callable[[Table], Array] | None = None
+) -> Benchmark:
+    """Return a benchmark whose inputs are the features that a backbone reads from its images.
+
+    Parameters
+    ----------
+    benchmark
+        One whose raw table has images.
+    backbone
+        What `load_backbone` returned.
+    past
+        Says which rows are the unlabelled past, to put the features on its scale; by default
+        they are left as they are, as in the paper.
+    """
+    if "image" not in benchmark.raw.wide:
+        raise OnwardError("expected data with images for a backbone to read, found none")
+    return replace(
+        benchmark,
+        prepare=partial(_prepare, backbone=backbone, past=past),
+        options={**benchmark.options, "backbone": backbone.key},
+        files=(*benchmark.files, Path(backbone.weights), cache_folder()),
+    )
+
+
+def _prepare(table: Table, *, backbone: Backbone, past: Callable[[Table], Array] | None) -> Table:
+    with _progress() as watch:
+        features = extracted(table.wide["image"], backbone.key, backbone.reader(), watch)
+    if past is not None:
+        features = standardise(features, features[past(table)])
+    return table.with_input(features)
+
+
+def _network(name: str, weights: str) -> "tuple[Callable[[Tensor], Tensor], int, str]":
+    """Return how a backbone reads pixels, the side that it expects, and its weights' hash."""
+    # Imported here: a stream is listed and described without the learning framework.
+    from onward.models import checkpoints
+    from onward.models.weights_folder import WEIGHTS
+
+    path = Path(weights).expanduser()
+    if name == "clip":
+        read = checkpoints.published_clip(path)
+        return read, _PUBLISHED_SIZE, checkpoints.file_digest(path)
+    if name == "moco":
+        encoder, size = checkpoints.pretrained_encoder(path)
+        path /= WEIGHTS
+    else:
+        encoder = checkpoints.published_resnet50(path, BACKBONES[name].prefixes)
+        size = _PUBLISHED_SIZE
+    return encoder.eval().features, size, checkpoints.file_digest(path)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Watch]:
+    """Show on a terminal how many images are done."""
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("features of images"), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+        bar = progress.add_task("", total=None)
+        yield lambda done, of: progress.update(bar, completed=done, total=of)

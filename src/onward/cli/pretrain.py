@@ -1,0 +1,90 @@
+"""``onward pretrain``: learn features from images without labels."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from onward.benchmarks import changed
+from onward.cli.console import console
+from onward.cli.options import parse_pairs
+from onward.cli.progress import resumable
+from onward.data.past import read_past
+from onward.errors import unknown
+
+
+def pretrain(
+    benchmark: Annotated[str, typer.Argument(help="A benchmark: onward list benchmarks.")],
+    *,
+    data: Annotated[
+        str, typer.Option(help="emoji, a CLEAR download with bucket 0, or a folder of images.")
+    ] = "emoji",
+    recipe: Annotated[str, typer.Option(help="How it is trained: cpu or paper.")] = "cpu",
+    seed: Annotated[int, typer.Option(min=0, help="Decides every random choice.")] = 0,
+    out: Annotated[Path, typer.Option(help="The folder for the weights.")] = Path("weights"),
+    training: Annotated[
+        list[str] | None, typer.Option(help="Another number of the recipe, such as epochs=10.")
+    ] = None,
+    checkpoint_seconds: Annotated[
+        float, typer.Option(min=0, help="How much work a kill may cost at most.")
+    ] = 30.0,
+) -> None:
+    """Pre-train an encoder by MoCo v2 on the unlabelled images from before the first period.
+
+    After Ctrl-C or a kill, the same command goes on where it stopped. Use the weights with
+    onward run BENCHMARK --backbone moco --weights OUT.
+    """
+    from onward.train.moco import RECIPES  # torch is loaded when it is needed
+    from onward.train.pretrain import pretrain as train
+
+    if benchmark != "clear":
+        raise unknown("benchmark with a past to pre-train on", benchmark, ["clear"], "onward list")
+    if recipe not in RECIPES:
+        raise unknown("recipe", recipe, RECIPES, "onward pretrain --help")
+    numbers = changed(RECIPES[recipe], parse_pairs(training or [], "training"))
+    past = read_past(data, numbers.size)
+    screen = console()
+    with resumable(out), _live() as (watch, wait):
+        new = train(
+            past,
+            numbers,
+            seed,
+            out,
+            checkpoint_seconds=checkpoint_seconds,
+            watch=watch,
+            on_wait=wait,
+        )
+    if not new:
+        screen.print("complete already: not trained again")
+    screen.print(f"{numbers.encoder} on {past.images.shape[0]} images ({past.name}): {out}")
+
+
+@contextlib.contextmanager
+def _live() -> Iterator[tuple[Callable[[int, int, float | None], None], Callable[[], None]]]:
+    """Show progress on the error stream; yield what to call after a step, and while waiting."""
+    terminal = Console(stderr=True)
+    progress = Progress(
+        TextColumn("[bold]step {task.completed}/{task.total}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[loss]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=terminal,
+        transient=True,
+        disable=not terminal.is_terminal,
+    )
+    bar = progress.add_task("", total=None, loss="")
+
+    def watch(done: int, steps: int, loss: float | None) -> None:
+        if loss is None and done:
+            terminal.print(f"resumed after step {done} of {steps}", highlight=False)
+        shown = "" if loss is None else f"loss {loss:.3f}"
+        progress.update(bar, completed=done, total=steps, loss=shown)
+
+    with progress:
+        yield watch, lambda: terminal.print("another process is at this; waiting for it")

@@ -1,0 +1,80 @@
+"""``onward reproduce``: a published table by command."""
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from onward.cli.console import console
+from onward.cli.options import parse_seeds
+from onward.cli.progress import live, resumable
+from onward.configs import find_table
+from onward.errors import OnwardError
+from onward.reproduce.engine import reproduce as run_plan
+from onward.reproduce.files import to_json, write
+from onward.reproduce.plan import plan
+from onward.reproduce.terminal import render
+from onward.reproduce.words import duration
+from onward.sweep import benchmark_of, cores
+
+
+def reproduce(
+    table: Annotated[str, typer.Argument(help="A published table: onward list tables.")],
+    *,
+    data: Annotated[
+        str, typer.Option(help="Which data: emoji, or the folder of an official download.")
+    ] = "emoji",
+    recipe: Annotated[str, typer.Option(help="How it is trained: cpu or paper.")] = "cpu",
+    out: Annotated[Path, typer.Option(help="Where results, table and pictures go.")] = Path(
+        "reproduced"
+    ),
+    seeds: Annotated[
+        str | None,
+        typer.Option(help="Such as 0-4, for all rows; by default what rows and claims need."),
+    ] = None,
+    rows: Annotated[
+        list[str] | None,
+        typer.Option(help='A row, or a pattern such as "linear/*". May be repeated.'),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Worker processes; one per core by default.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Make a published table again: ours beside theirs, and what the paper claims, checked.
+
+    A run that is complete is not run again. After Ctrl-C or a kill, the same command goes on
+    where it stopped.
+    """
+    wanted = find_table(table)
+    given = None if seeds is None else parse_seeds(seeds)
+    planned = plan(wanted, data, recipe, rows=rows or (), seeds=given)
+    if not planned.planned:
+        reasons = "; ".join(planned.left_out())
+        raise OnwardError(f"none of these rows can be run on {data}: {reasons}")
+    workers = jobs or cores()
+    first = planned.planned[0]
+    periods = len(benchmark_of(first.run.source).stream(first.repetitions[0]))
+    typer.echo(
+        f"{wanted.name}: runs to make or to find: {planned.runs}; if none is there yet, about "
+        f"{duration(planned.seconds / workers)} with --jobs {workers}",
+        err=True,
+    )
+    begun = time.monotonic()
+    with resumable(out), live(planned.runs, periods) as watch:
+        outcome = run_plan(planned, out / "results", workers=workers, watch=watch)
+    files = write(outcome, out)
+    if as_json:
+        typer.echo(json.dumps(to_json(outcome), indent=1))
+        return
+    screen = console()
+    screen.print(render(outcome))
+    screen.print()
+    took = duration(time.monotonic() - begun)
+    screen.print(
+        f"{took} for {planned.runs} runs, new or found; {len(files)} files in {out}:",
+        soft_wrap=True,
+    )
+    screen.print(f"  {', '.join(path.name for path in files[:2])}, pictures, results/")

@@ -1,0 +1,27 @@
+"""CLEAR, supplement, Table 9: a two-layer network on five kinds of features, streaming.
+
+onward reproduce clear/supp9 --data emoji --recipe cpu --out DIR
+onward reproduce clear/supp9 --data FOLDER --recipe paper --out DIR
+
+Cost: see ``onward list tables``, for all five; the emoji edition has one.
+"""
+
+from onward.configs.clear.columns import by_features
+from onward.configs.clear.features_claims import DAMAGED, features_claims
+from onward.configs.clear.rows import supplement_rows
+from onward.configs.clear.runs import CITATION, MLP, MLP_CUMULATIVE, PACKAGE, caveats, run
+from onward.reproduce.table import PaperTable
+
+TABLE = PaperTable(
+    name="clear/supp9",
+    title="A two-layer network on five kinds of features, streaming protocol",
+    citation=f"{CITATION}, supplement, Table 9",
+    package=PACKAGE,
+    file="supp9.csv",
+    rows=supplement_rows("mlp", MLP, MLP_CUMULATIVE),
+    columns=by_features("next_domain", "streaming"),
+    run=run,
+    caveats=caveats,
+    claims=features_claims(),
+    notes=(DAMAGED,),
+)

@@ -1,0 +1,87 @@
+"""Features that a network reads from images, computed once and kept in the cache."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward.data.cache import cached
+from onward.data.folder_images import FolderImages, file_sizes
+from onward.data.images import ImageColumn
+from onward.errors import OnwardError
+from onward.types import Array, Column
+
+Embed = Callable[[Array], Array]
+Watch = Callable[[int, int], None]
+"""Told how many images are done, of how many."""
+
+# Images in one file of the cache: what a kill may cost, and what is in memory at once.
+_SHARD = 1024
+
+
+def extracted(
+    column: Column, key: str, embed: Embed, watch: Watch = lambda done, of: None
+) -> NDArray[np.float32]:
+    """Return the features of every row.
+
+    Parameters
+    ----------
+    column
+        Images of a store, of a folder, or an array of them.
+    key
+        Names the network, its weights and its transform; the content of the column is added.
+    embed
+        Turns images into features, each independently of all others.
+    watch
+        Called as images are done; not at all where everything is in the cache.
+    """
+    if isinstance(column, ImageColumn):
+        content = f"{key}-{column.store.digest[:16]}"
+        features = _shards(column.store.decode, len(column.store), content, embed, watch)
+        if column.noise is not None:
+            features = np.concatenate([features, embed(column.noise)])
+        return features[column.index]
+    if isinstance(column, FolderImages):
+        real = replace(column, noise=None, noised=None)
+        features = _shards(
+            real.__getitem__, len(column.paths), f"{key}-{_folder_digest(real)}", embed, watch
+        )
+        if column.noise is not None and column.noised is not None:
+            rows = np.flatnonzero(column.noised >= 0)
+            features[rows] = embed(column.noise)[column.noised[rows]]
+        return features
+    if isinstance(column, np.ndarray):
+        digest = hashlib.sha256(np.ascontiguousarray(column).data).hexdigest()[:16]
+        return _shards(column.__getitem__, len(column), f"{key}-{digest}", embed, watch)
+    raise OnwardError(
+        f"expected images in a store, a folder or an array, found {type(column).__name__}"
+    )
+
+
+def _shards(
+    read: Callable[[Array], Array], images: int, key: str, embed: Embed, watch: Watch
+) -> NDArray[np.float32]:
+    parts = []
+    for start in range(0, images, _SHARD):
+        numbers = np.arange(start, min(start + _SHARD, images))
+
+        def compute(numbers: Array = numbers) -> Array:
+            watch(int(numbers[0]), images)
+            return embed(read(numbers))
+
+        parts.append(cached(f"{key}-{start}", compute))
+    return np.concatenate(parts)
+
+
+def _folder_digest(column: FolderImages) -> str:
+    """Hash the files' names and sizes, and the side that they are decoded to.
+
+    Not their bytes: a table's own digest does not either.
+    """
+    sizes = file_sizes(column.root, column.paths)
+    listed = hashlib.sha256(f"{column.root.resolve()} {column.size}".encode())
+    for path in column.paths:
+        listed.update(f"\n{path} {sizes.get(path)}".encode())
+    return listed.hexdigest()[:16]

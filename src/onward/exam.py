@@ -1,0 +1,79 @@
+"""The tests that are due after a period: all of them in one call, scored and stored one by one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onward.results import predictions
+from onward.results.schema import Score
+from onward.types import Array, Call, Learner, Samples, Stream, Task, View
+
+
+class Test(NamedTuple):
+    """A test: its name, the period that it is about, if any, and its samples."""
+
+    name: str
+    period: int | None
+    samples: Samples
+
+
+@dataclass(frozen=True, eq=False)
+class Exam:
+    """What a learner answered."""
+
+    stream: Stream
+    task: Task
+    tests: Sequence[Test]
+    everything: Samples
+    outputs: Any
+    decisions: Array
+
+    @staticmethod
+    def sit(
+        learner: Learner,
+        stream: Stream,
+        tests: Sequence[Test],
+        classes: tuple[str, ...],
+        task: Task,
+    ) -> "Exam":
+        """Give all tests in one call: nothing tells their periods apart."""
+        everything = Samples.join([test.samples for test in tests])
+        call = Call(None)
+        try:
+            outputs = learner.predict(View(stream.table, everything, classes, call))
+        finally:
+            call.over = True
+        decisions = task.decode(outputs, classes, len(everything))
+        return Exam(stream, task, tests, everything, outputs, decisions)
+
+    def scores(self, learned_upto: int) -> list[Score]:
+        """Return a score for each test."""
+        scores, end = [], 0
+        for name, period, samples in self.tests:
+            start, end = end, end + len(samples)
+            found = self.task.score(self.decisions[start:end], samples.labels)
+            scores.append(
+                Score(
+                    learned_upto=learned_upto,
+                    tested_on=period,
+                    test=name,
+                    samples=len(samples),
+                    scores={k: None if np.isnan(v) else v for k, v in found.items()},
+                )
+            )
+        return scores
+
+    def stored(self) -> bytes:
+        """Return the file of all single decisions."""
+        sizes = [len(test.samples) for test in self.tests]
+        where = [predictions.STATIC if test.period is None else test.period for test in self.tests]
+        return predictions.encode(
+            tests=np.repeat([test.name for test in self.tests], sizes),
+            tested_on=np.repeat(where, sizes),
+            ids=self.stream.table.values("id")[self.everything.rows],
+            targets=self.everything.labels,
+            decisions=self.decisions,
+            classes=self.stream[-1].classes,
+        )

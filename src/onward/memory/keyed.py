@@ -1,0 +1,48 @@
+"""What memories share that draw one key per sample and keep those of the largest keys."""
+
+from typing import Any
+
+import numpy as np
+
+from onward.errors import OnwardError
+from onward.types import Array, Rows
+
+
+class Keyed:
+    """Abstract: samples by row, label and key, and the generator that draws the keys.
+
+    Parameters
+    ----------
+    capacity
+        How many samples it holds at most.
+    seed
+        Draws the keys.
+    """
+
+    def __init__(self, capacity: int, seed: int = 0) -> None:
+        if capacity < 1:
+            raise OnwardError(f"a memory needs a capacity of at least 1, found {capacity}")
+        self.capacity = capacity
+        self.rows: Rows = np.empty(0, np.int64)
+        self.labels: Array = np.empty(0, np.int64)
+        self._keys = np.empty(0)
+        self._rng = np.random.default_rng(seed)
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs to continue exactly here."""
+        return {
+            "rows": self.rows,
+            "labels": self.labels,
+            "keys": self._keys,
+            "generator": self._rng.bit_generator.state,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a saved state."""
+        self.rows, self.labels, self._keys = state["rows"], state["labels"], state["keys"]
+        self._rng.bit_generator.state = state["generator"]
+
+    def _keep(self, rows: Rows, labels: Array, keys: Array, stay: Rows) -> None:
+        """Keep the samples at these positions, in the order in which they came."""
+        stay = np.sort(stay)
+        self.rows, self.labels, self._keys = rows[stay], labels[stay], keys[stay]

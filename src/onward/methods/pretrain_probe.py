@@ -1,0 +1,228 @@
+"""Continual semi-supervised learning: pre-train on each new period, then probe."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from onward.budget import Budget
+from onward.data.features import scale_of, scaled
+from onward.errors import BudgetSpentError, DamagedFolderError, OnwardError, unknown
+from onward.results.state import load_state, save_state
+from onward.train.recipe import Recipe
+from onward.types import Array, Rows, Setting, View
+
+if TYPE_CHECKING:
+    from onward.models.linear import LinearProbe
+    from onward.train.moco import Moco
+
+# CLEAR's linear layer, in the epochs that are enough for a few hundred samples.
+_PROBE = Recipe(
+    model="linear",
+    learning_rate=1.0,
+    momentum=0.9,
+    weight_decay=0.0,
+    batch_size=256,
+    epochs=30,
+    decay_at=(0.6,),
+)
+_AT_ONCE = 1024
+
+
+class PretrainProbe:
+    """Go on pre-training on all images of a period, then train a linear layer on the labelled ones.
+
+    The encoder goes on from period to period; the features move with it, so the linear layer is
+    trained anew, on the labelled samples of the period alone. Nothing is kept in memory.
+
+    Parameters
+    ----------
+    setting
+        The task kind, the recipe and the seed. Of the recipe, the number of epochs is used.
+    unlabelled
+        Whether to use the samples without labels, where the protocol has any.
+    epochs
+        Passes of pre-training over a period; by default as many as the recipe has epochs. Fewer
+        if the budget does not pay for them.
+    pretraining
+        The numbers of MoCo v2: ``cpu`` or ``paper``.
+
+    References
+    ----------
+    Lin et al., The CLEAR Benchmark, NeurIPS 2021, Figure 5, on the right: what the paper suggests
+    and does for the first bucket only.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        *,
+        unlabelled: bool = True,
+        epochs: int | None = None,
+        pretraining: str = "cpu",
+    ) -> None:
+        from onward.train.moco import RECIPES  # torch is loaded when it is needed
+
+        if pretraining not in RECIPES:
+            raise unknown("recipe of pre-training", pretraining, RECIPES, "docs/pretraining.md")
+        if epochs is not None and epochs < 0:
+            raise OnwardError(f"expected 0 or more epochs of pre-training, found {epochs}")
+        self._setting, self._unlabelled = setting, unlabelled
+        self._recipe = RECIPES[pretraining]
+        self._epochs = setting.recipe.epochs if epochs is None else epochs
+        self._side = 0
+        self._moco: Moco | None = None
+        self._probe: LinearProbe | None = None
+        self._scale: tuple[Array, Array] | None = None
+        self._calls = 0
+        self._steps_done = 0
+
+    def learn(self, view: View, budget: Budget) -> None:
+        """Pre-train on everything that is shown, then train the linear layer."""
+        from onward.models.pixels import to_pixels
+        from onward.train.moco import batch_of
+        from onward.train.threads import one_thread
+
+        parts = [view, view.unlabelled] if self._unlabelled else [view]
+        samples, key = sum(map(len, parts)), (self._setting.seed, self._calls)
+        with one_thread():
+            moco = self._network(view.input_shape)
+            budget.declare(parameters=moco.size)
+            steps = self._affordable(moco, samples, len(view), len(view.classes), budget)
+            for step in range(self._steps_done, steps):
+                chosen = batch_of(samples, self._recipe.batch_size, step, key)
+                cost = moco.macs * len(chosen)
+                budget.spend(iterations=1, macs=cost, batch_size=len(chosen))
+                rate = self._recipe.rate(step, steps)
+                moco.step(to_pixels(_read(parts, chosen)), rate, (*key, step))
+                self._steps_done = step + 1
+                budget.checkpoint(self)
+            self._train_probe(moco, view, parts, budget)
+        self._calls += 1
+        self._steps_done = 0
+
+    def predict(self, view: View) -> Array:
+        """Return one logit per class."""
+        import torch
+
+        from onward.train.threads import one_thread
+
+        if self._moco is None or self._probe is None or self._scale is None:
+            raise OnwardError("predict was called before anything had been learned")
+        with one_thread():
+            features = scaled(_features(self._moco, view), *self._scale)
+            return self._probe.predict(torch.from_numpy(features)).numpy()
+
+    def save(self, folder: Path) -> None:
+        """Write everything that continuing needs, between two calls or inside one."""
+        if self._moco is None:
+            raise OnwardError("there is nothing to save before the first call of learn")
+        state: dict[str, Any] = {
+            "calls": self._calls,
+            "steps_done": self._steps_done,
+            "side": self._side,
+            "moco": self._moco.state(),
+            "probe": {},
+        }
+        if self._probe is not None and self._scale is not None:
+            weights = {name: p.numpy() for name, p in self._probe.parameters.items()}
+            state["probe"] = {
+                "classes": self._probe.classes,
+                "weights": weights,
+                "mean": self._scale[0],
+                "deviation": self._scale[1],
+            }
+        save_state(folder, state)
+
+    def load(self, folder: Path) -> None:
+        """Continue from what `save` wrote."""
+        from onward.train.probe import probe_with
+
+        state = load_state(folder)
+        try:
+            self._calls, self._steps_done = state["calls"], state["steps_done"]
+            self._network((state["side"], state["side"], 3)).restore(state["moco"])
+            saved = state["probe"]
+            if saved:
+                self._probe = probe_with(saved["weights"], saved["classes"])
+                self._scale = saved["mean"], saved["deviation"]
+        except KeyError as error:
+            raise DamagedFolderError(
+                f"expected {error} in the learner's state in {folder}, found none: another version "
+                "wrote it. Delete that checkpoint and run again, from the first period"
+            ) from error
+
+    def _network(self, shape: tuple[int, ...]) -> "Moco":
+        from onward.train.moco import Moco
+
+        if self._moco is None:
+            if len(shape) != 3:
+                raise OnwardError(
+                    f"expected images for pretrain_probe to learn from, found inputs of the shape "
+                    f"{shape}, which are features already. Choose images: --features image"
+                )
+            self._side = shape[0]
+            recipe = replace(self._recipe, size=min(self._recipe.size, self._side))
+            self._moco = Moco(recipe, self._setting.seed)
+        return self._moco
+
+    def _affordable(
+        self, moco: "Moco", samples: int, labelled: int, classes: int, budget: Budget
+    ) -> int:
+        """Return how many steps of pre-training the budget of this call pays for.
+
+        The linear layer comes first: without one there is nothing to predict with.
+        """
+        from onward.train.moco import steps_of
+        from onward.train.probe import probe_macs, probe_steps
+
+        limits, batch = budget.limits, min(self._recipe.batch_size, samples)
+        # Reading the features is one more look at every sample.
+        epochs = min(self._epochs, limits.get("passes", np.inf) - 1)
+        rest = limits.get("iterations", np.inf) - probe_steps(labelled, _PROBE)
+        width = moco.features(np.zeros((1, self._side, self._side, 3), np.uint8)).shape[1]
+        reading = moco.macs // 2 * samples + probe_macs(labelled, width, classes, _PROBE)
+        macs = (limits.get("macs", np.inf) - reading) // (moco.macs * batch)
+        if min(epochs, rest, macs) < 0:
+            raise BudgetSpentError(
+                f"the budget of one call of learn ({limits}) does not pay for reading features and "
+                "training a linear layer on them. Give the run a larger budget"
+            )
+        return int(min(steps_of(samples, self._recipe, int(epochs)), rest, macs))
+
+    def _train_probe(self, moco: "Moco", view: View, parts: list[View], budget: Budget) -> None:
+        from onward.train.probe import probe_macs, probe_steps, train_probe
+
+        budget.spend(macs=moco.macs // 2 * sum(map(len, parts)))
+        features = [_features(moco, part) for part in parts if len(part)]
+        self._scale = scale_of(np.concatenate(features))
+        mine = scaled(features[0], *self._scale)
+        classes = len(view.classes)
+        budget.spend(
+            iterations=probe_steps(len(view), _PROBE),
+            macs=probe_macs(len(view), mine.shape[1], classes, _PROBE),
+            batch_size=min(_PROBE.batch_size, len(view)),
+        )
+        key = (self._setting.seed, self._calls)
+        self._probe = train_probe(mine, view.labels, classes, self._setting.task, _PROBE, key)
+
+
+def _read(parts: list[View], positions: Rows) -> Array:
+    """Return the inputs at these positions of several views, one after the other."""
+    found, start = [], 0
+    for part in parts:
+        here = positions[(positions >= start) & (positions < start + len(part))] - start
+        if len(here):
+            found.append(part.inputs(here))
+        start += len(part)
+    return np.concatenate(found)
+
+
+def _features(moco: "Moco", view: View) -> Array:
+    """Read the features of a view, some samples at a time."""
+    parts = [
+        moco.features(view.inputs(slice(start, start + _AT_ONCE)))
+        for start in range(0, len(view), _AT_ONCE)
+    ]
+    return np.concatenate(parts)

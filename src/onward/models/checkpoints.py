@@ -1,0 +1,171 @@
+"""Weights of published encoders, under whatever names they were published."""
+
+import hashlib
+import importlib
+import importlib.util
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torch.nn import functional
+
+from onward.errors import OnwardError
+from onward.models.encoder import Encoder, empty_encoder
+from onward.models.tensor_files import read_tensors
+from onward.models.torchvision_loader import torchvision
+from onward.models.weights_folder import WEIGHTS, read_card
+
+# What published files wrap their weights in.
+_WRAPPERS = ("state_dict", "model", "model_state_dict")
+# Layers of a ResNet that is a plain sequence of its parts.
+_NUMBERED = {"0": "conv1", "1": "bn1", "4": "layer1", "5": "layer2", "6": "layer3", "7": "layer4"}
+_NAMED = 3
+# Mean and deviation of the photos that CLIP was trained on.
+_CLIP_SCALE = (
+    (0.48145466, 0.4578275, 0.40821073),
+    (0.26862954, 0.26130258, 0.27577711),
+)
+
+
+def pretrained_encoder(folder: Path) -> tuple[Encoder, int]:
+    """Return an encoder that ``onward pretrain`` wrote, and the side of its images."""
+    recipe = read_card(folder)["recipe"]
+    encoder = empty_encoder(recipe["encoder"])
+    fit(encoder.trunk, _safetensors(folder / WEIGHTS), folder / WEIGHTS)
+    return encoder, recipe["size"]
+
+
+def published_resnet50(path: Path, prefixes: Sequence[str]) -> Encoder:
+    """Return a ResNet-50 with the weights of a file.
+
+    Parameters
+    ----------
+    path
+        Written by ``torch.save`` or as safetensors. Nothing in it is run.
+    prefixes
+        What may stand in front of a layer's name, in order of preference. All names without the
+        one that is found (a second encoder, a queue) and a last layer are left out.
+    """
+    weights = read_weights(path)
+    for prefix in prefixes:
+        inner = {
+            name.removeprefix(prefix): value
+            for name, value in weights.items()
+            if name.startswith(prefix)
+        }
+        if "4.0.conv1.weight" in inner:
+            inner = {_renamed(name): value for name, value in inner.items()}
+        if "conv1.weight" in inner:
+            break
+    encoder = empty_encoder("resnet50")
+    fit(encoder.trunk, {n: v for n, v in inner.items() if not n.startswith("fc.")}, path)
+    return encoder
+
+
+def published_clip(path: Path) -> Callable[[Tensor], Tensor]:
+    """Return what CLIP's RN50 reads from pixels, of length 1, with the weights of a file."""
+    if importlib.util.find_spec("open_clip") is None:
+        raise OnwardError(
+            "expected open_clip, which has the architecture of the backbone clip, found none. "
+            "Install it: pip install 'onward[clip]'"
+        )
+    torchvision()  # open_clip imports it, also where it does not load by itself
+    open_clip: Any = importlib.import_module("open_clip")
+    # It warns of random weights, which are replaced at once.
+    logging.disable(logging.WARNING)
+    visual: nn.Module = open_clip.create_model("RN50-quickgelu", pretrained=None).visual.eval()
+    logging.disable(logging.NOTSET)
+    prefix = "visual."
+    weights = read_weights(path)
+    fit(
+        visual,
+        {n.removeprefix(prefix): v for n, v in weights.items() if n.startswith(prefix)},
+        path,
+    )
+    mean, deviation = (torch.tensor(values).view(3, 1, 1) for values in _CLIP_SCALE)
+
+    def read(pixels: Tensor) -> Tensor:
+        return functional.normalize(visual((pixels - mean) / deviation), dim=1)
+
+    return read
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Read tensors by name, without running what is inside the file."""
+    if not path.is_file():
+        raise OnwardError(
+            f"expected a file of weights, found none at {path}. Give the backbone's own file with "
+            "--weights"
+        )
+    if path.suffix == ".safetensors":
+        return _safetensors(path)
+    found = read_tensors(path)
+    for wrapper in _WRAPPERS:
+        if isinstance(found, Mapping) and isinstance(found.get(wrapper), Mapping):
+            found = found[wrapper]
+    if not isinstance(found, Mapping):
+        raise OnwardError(
+            f"expected weights by name in {path}, found {type(found).__name__}. Is it the file of "
+            "another thing?"
+        )
+    return {
+        str(name): torch.from_numpy(value)
+        for name, value in found.items()
+        if isinstance(value, np.ndarray)
+    }
+
+
+def fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
+    """Give a network its weights, or say which do not fit."""
+    own = network.state_dict()
+    # How many batches a statistic was made of: files of early torch lack it, nothing reads it.
+    counts = {
+        name: torch.zeros_like(count, device="cpu")
+        for name, count in own.items()
+        if name.endswith("num_batches_tracked")
+    }
+    missing = sorted(own.keys() - weights.keys() - counts.keys())
+    unexpected = sorted(weights.keys() - own.keys())
+    other = [n for n in own.keys() & weights.keys() if own[n].shape != weights[n].shape]
+    problems = [
+        f"{len(names)} {what} ({', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)})"
+        for names, what in (
+            (missing, "missing"),
+            (unexpected, "unexpected"),
+            (sorted(other), "of another shape"),
+        )
+        if names
+    ]
+    if problems:
+        raise OnwardError(
+            f"expected the weights of {type(network).__name__} in {path}, found "
+            f"{'; '.join(problems)}. Is it the file of another backbone?"
+        )
+    network.load_state_dict({**weights, **counts}, assign=True)
+
+
+def file_digest(path: Path) -> str:
+    """Return the hash of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _renamed(name: str) -> str:
+    number, dot, rest = name.partition(".")
+    return f"{_NUMBERED.get(number, number)}{dot}{rest}"
+
+
+def _safetensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except (safetensors.SafetensorError, OSError) as error:
+        raise OnwardError(
+            f"expected a file of tensors, found {path}, which is damaged or holds something else: "
+            f"{error}"
+        ) from error

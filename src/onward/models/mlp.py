@@ -1,0 +1,113 @@
+"""Two layers with their gradient written out: a linear probe on features that are learned."""
+
+import copy
+from collections.abc import Mapping
+
+import torch
+
+from onward.models.linear import LinearProbe, draw_uniform, gradient_of, width_of
+
+
+class MLP:
+    """Logits = W relu(V x + a) + b, with 2,048 hidden units as in CLEAR.
+
+    Parameters
+    ----------
+    shape
+        The shape of one input: its number of features.
+    classes
+        The number of classes to begin with.
+    generator
+        Draws the weights, uniform in ±1/√width of each layer as `torch.nn.Linear` does.
+    """
+
+    HIDDEN = 2048
+    head = LinearProbe.head
+
+    def __init__(self, shape: tuple[int, ...], classes: int, generator: torch.Generator) -> None:
+        self._width = width_of(shape)
+        self._head = LinearProbe((self.HIDDEN,), classes, generator)
+        self.buffers: dict[str, torch.Tensor] = {}
+        self.parameters = {
+            "hidden_weight": torch.empty(self.HIDDEN, self._width),
+            "hidden_bias": torch.empty(self.HIDDEN),
+            **self._head.parameters,
+        }
+        self._draw_hidden(generator)
+
+    @property
+    def classes(self) -> int:
+        """How many classes it knows."""
+        return self._head.classes
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one forward pass of one sample."""
+        return self._width * self.HIDDEN + self._head.macs
+
+    @property
+    def size(self) -> int:
+        """The number of parameters."""
+        return (self._width + 1) * self.HIDDEN + self._head.size
+
+    def reset(self, generator: torch.Generator) -> None:
+        """Draw all weights anew."""
+        self._head.reset(generator)
+        self._draw_hidden(generator)
+
+    def grow(self, classes: int, generator: torch.Generator) -> None:
+        """Make room for this many classes; those known before keep their weights."""
+        self._head.grow(classes, generator)
+        self.parameters.update(self._head.parameters)
+
+    def predict(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return one logit per class."""
+        return self._head.predict(self._activate(inputs))
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return one logit per class, and remember both layers' inputs for `backward`."""
+        self._inputs, self._hidden = inputs, self._activate(inputs)
+        return self._head.forward(self._hidden)
+
+    def backward(self, slope: torch.Tensor) -> None:
+        """Set the gradient of the last `forward` on all parameters."""
+        self._head.backward(slope)
+        slope = self._slope_below(slope, self._hidden)
+        torch.mm(slope.t(), self._inputs, out=gradient_of(self.parameters["hidden_weight"]))
+        torch.sum(slope, 0, out=gradient_of(self.parameters["hidden_bias"]))
+
+    def forget(self) -> None:
+        """Let go of the last inputs."""
+        self._inputs = self._hidden = torch.empty(0, 0)
+        self._head.forget()
+
+    def squared_gradient(
+        self, inputs: torch.Tensor, slopes: torch.Tensor
+    ) -> dict[str, torch.Tensor]:
+        """Return the summed squares of each sample's gradient, layer by layer as a probe's."""
+        hidden = self._activate(inputs)
+        below = self._slope_below(slopes, hidden) ** 2
+        return {
+            "hidden_weight": below.t() @ inputs**2,
+            "hidden_bias": below.sum(0),
+            **self._head.squared_gradient(hidden, slopes),
+        }
+
+    def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> "MLP":
+        """Return a model with other weights."""
+        other = copy.copy(self)
+        other.parameters = dict(weights)
+        other._head = self._head.frozen({name: weights[name] for name in self.head}, classes)
+        return other
+
+    def _activate(self, inputs: torch.Tensor) -> torch.Tensor:
+        weight, bias = self.parameters["hidden_weight"], self.parameters["hidden_bias"]
+        return torch.nn.functional.linear(inputs, weight, bias).relu_()
+
+    def _slope_below(self, slope: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
+        """Take a slope through the last layer: units that were off pass nothing on."""
+        return (slope @ self.parameters["weight"][: self.classes]) * (hidden > 0)
+
+    def _draw_hidden(self, generator: torch.Generator) -> None:
+        for name in ("hidden_weight", "hidden_bias"):
+            draw_uniform(self.parameters[name], self._width, generator)

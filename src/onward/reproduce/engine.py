@@ -1,0 +1,99 @@
+"""Run a table, and set what came out beside what was published."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from onward.loop import Watch
+from onward.metrics import METRICS
+from onward.report.summary import Measure, Summary
+from onward.reproduce.claims import Cell, Judgement, judge
+from onward.reproduce.plan import Plan, Planned
+from onward.results.record import RunRecord
+from onward.sweep import sweep
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A table made again.
+
+    Parameters
+    ----------
+    plan
+        What was run.
+    scores
+        Our scores, by cell and repetition.
+    judgements
+        The answers to the claims that name anything that was run.
+    summaries
+        By row, its runs under each protocol, in the order of the columns; a summary's label is
+        the name of the protocol, with the options of the column if it has any.
+    """
+
+    plan: Plan
+    scores: Mapping[Cell, Mapping[int, float]]
+    judgements: tuple[Judgement, ...]
+    summaries: Mapping[str, tuple[Summary, ...]]
+
+    def ours(self, cell: Cell) -> Measure | None:
+        """Return our number for a cell, None if it was not run."""
+        values = self.scores.get(cell)
+        return None if values is None else Measure(tuple(values.values()))
+
+    def unjudged(self) -> list[str]:
+        """Return the names of the claims of which nothing was run."""
+        judged = {judgement.claim.name for judgement in self.judgements}
+        return [claim.name for claim in self.plan.table.claims if claim.name not in judged]
+
+
+def reproduce(
+    plan: Plan, out: Path, *, workers: int = 1, watch: Watch = lambda event: None
+) -> Outcome:
+    """Run what is planned, or finish what was begun.
+
+    Parameters
+    ----------
+    plan
+        What to run.
+    out
+        The results folder. Runs that are complete there are not run again.
+    workers
+        How many processes.
+    watch
+        Called with the events of all runs.
+    """
+    # The cheap ones first: most of the table is there soon, whatever the others take.
+    order = sorted(plan.planned, key=lambda each: each.row.seconds[plan.recipe])
+    jobs = [job for each in order for job in each.jobs()]
+    records = sweep(jobs, out, workers=workers, watch=watch)
+    return outcome(plan, _by_planned(order, records))
+
+
+def outcome(plan: Plan, records: Sequence[tuple[Planned, Sequence[RunRecord]]]) -> Outcome:
+    """Set finished runs beside the published values."""
+    scores: dict[Cell, dict[int, float]] = {}
+    summaries: dict[str, list[Summary]] = {row.name: [] for row in plan.rows()}
+    for each, runs in records:
+        for column in each.columns:
+            function = METRICS[column.metric].function
+            scores[Cell(each.row.name, column.name)] = {
+                number: function(run.matrix())
+                for number, run in zip(each.repetitions, runs, strict=True)
+            }
+        first = each.columns[0]
+        label = " ".join([first.protocol, *map(str, first.load.values())])
+        summaries[each.row.name].append(Summary(label, tuple(runs)))
+    answers = [judge(claim, scores, plan.table.published) for claim in plan.table.claims]
+    return Outcome(
+        plan=plan,
+        scores=scores,
+        judgements=tuple(answer for answer in answers if answer.tested),
+        summaries={name: tuple(found) for name, found in summaries.items()},
+    )
+
+
+def _by_planned(
+    order: Sequence[Planned], records: Sequence[RunRecord]
+) -> list[tuple[Planned, list[RunRecord]]]:
+    left = iter(records)
+    return [(each, [next(left) for _ in each.repetitions]) for each in order]

@@ -1,0 +1,188 @@
+"""An outcome as files: numbers as JSON, a page in Markdown, pictures."""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from onward.files import storage, write_atomic
+from onward.report.figures import to_png
+from onward.reproduce import words
+from onward.reproduce.claims import Cell, Judgement, Tested
+from onward.reproduce.engine import Outcome
+from onward.reproduce.pictures import curves, matrices
+from onward.reproduce.table import Row
+
+
+def write(outcome: Outcome, out: Path) -> list[Path]:
+    """Write everything that there is to say about an outcome.
+
+    Parameters
+    ----------
+    outcome
+        A table made again.
+    out
+        The folder; the files are called after the table.
+
+    Returns
+    -------
+        The files: numbers, page, pictures.
+    """
+    name = outcome.plan.table.short_name
+    pictures = {row.label: out / f"{name}-matrices" / _file_name(row) for row in _pictured(outcome)}
+    with storage(out):
+        for row, path in zip(_pictured(outcome), pictures.values(), strict=True):
+            write_atomic(path, to_png(matrices(outcome, row)))
+        wanted = outcome.plan.table.curves
+        if wanted is not None:
+            path = out / f"{name}-curves.png"
+            write_atomic(path, to_png(curves(outcome, wanted)))
+            pictures = {wanted.title: path, **pictures}
+        paths = {label: path.relative_to(out).as_posix() for label, path in pictures.items()}
+        numbers, page = out / f"{name}.json", out / f"{name}.md"
+        text = json.dumps({**to_json(outcome), "pictures": paths}, indent=1, ensure_ascii=False)
+        write_atomic(numbers, text.encode())
+        write_atomic(page, "\n".join(_markdown(outcome, paths)).encode())
+    return [numbers, page, *pictures.values()]
+
+
+def to_json(outcome: Outcome) -> dict[str, Any]:
+    """Return an outcome as plain data; numbers in percent, differences in points."""
+    plan, table = outcome.plan, outcome.plan.table
+    return {
+        "table": table.name,
+        "title": table.title,
+        "citation": table.citation,
+        "data": plan.data,
+        "recipe": plan.recipe,
+        "command": table.command(plan.data, plan.recipe),
+        "unit": "percent",
+        "columns": [
+            {"name": c.name, "heading": c.heading, "protocol": c.protocol, "metric": c.metric}
+            for c in plan.columns()
+        ],
+        "rows": [
+            {
+                "name": row.name,
+                "label": row.label,
+                "method": row.method,
+                "options": dict(row.options),
+                "cells": {
+                    column.name: _cell(outcome, Cell(row.name, column.name))
+                    for column in plan.columns()
+                },
+            }
+            for row in plan.rows()
+        ],
+        "left_out": plan.left_out(),
+        "claims": [_claim(judgement) for judgement in outcome.judgements],
+        "claims_not_run": outcome.unjudged(),
+        "caveats": list(table.caveats(plan.data, plan.recipe)),
+        "notes": list(table.notes),
+    }
+
+
+def _cell(outcome: Outcome, cell: Cell) -> dict[str, Any]:
+    ours, theirs = outcome.ours(cell), outcome.plan.table.published(cell)
+    return {
+        "ours": None
+        if ours is None
+        else {
+            "mean": _percent(ours.mean),
+            "deviation": _percent(ours.deviation),
+            "repetitions": list(outcome.scores[cell]),
+            "values": [_percent(value) for value in ours.values],
+        },
+        "published": {
+            "mean": theirs.mean,
+            "deviation": theirs.deviation,
+            "status": theirs.status,
+        },
+    }
+
+
+def _claim(judgement: Judgement) -> dict[str, Any]:
+    claim, published = judgement.claim, judgement.published
+    return {
+        "name": claim.name,
+        "text": claim.text,
+        "where": claim.where,
+        "note": claim.note,
+        "answer": judgement.answer,
+        "counts": judgement.counts(),
+        "published": {
+            "satisfied": published.satisfied,
+            "equal": published.equal,
+            "readable": published.readable,
+            "pairs": published.pairs,
+        },
+        "pairs": [_pair(pair) for pair in judgement.tested],
+    }
+
+
+def _pair(tested: Tested) -> dict[str, Any]:
+    pair, verdict = tested.pair, tested.verdict
+    return {
+        "above": {"row": pair.above.row, "column": pair.above.column},
+        "below": {"row": pair.below.row, "column": pair.below.column},
+        "answer": verdict.answer,
+        "difference": _percent(verdict.difference),
+        "interval": [_percent(end) for end in tested.interval],
+        "p": verdict.p,
+        "repetitions": list(tested.repetitions),
+    }
+
+
+def _percent(value: float) -> float | None:
+    return 100 * value if math.isfinite(value) else None
+
+
+def _markdown(outcome: Outcome, pictures: dict[str, str]) -> Iterator[str]:
+    plan, table = outcome.plan, outcome.plan.table
+    columns = plan.columns()
+    yield f"# {table.name}: {table.title}\n"
+    yield f"{table.citation}. Ours: `{plan.data}`, {plan.recipe} recipe, "
+    yield f"{words.seeds_used(outcome)}; percent, mean ± one standard deviation.\n"
+    yield f"    {table.command(plan.data, plan.recipe)}\n"
+    yield _line(["", "", *(f"{column.protocol} {column.heading}" for column in columns)])
+    yield _line(["---", "---", *("---:" for _ in columns)])
+    for row in plan.rows():
+        cells = [Cell(row.name, column.name) for column in columns]
+        yield _line([row.label, "ours", *(words.number(outcome.ours(cell)) for cell in cells)])
+        yield _line(["", "published", *(table.published(cell).text() for cell in cells)])
+    yield ""
+    for text in (*table.caveats(plan.data, plan.recipe), *table.notes):
+        yield f"- {text}"
+    for reason, names in plan.left_out().items():
+        yield f"- Left out, {reason}: {', '.join(names)}."
+    yield "\n## What the paper claims\n"
+    for judgement in outcome.judgements:
+        yield from _claim_lines(outcome, judgement)
+    if outcome.unjudged():
+        yield f"Nothing was run for: {', '.join(outcome.unjudged())}.\n"
+    yield "## Pictures\n"
+    yield from (f"![{label}]({path})" for label, path in pictures.items())
+
+
+def _claim_lines(outcome: Outcome, judgement: Judgement) -> Iterator[str]:
+    claim = judgement.claim
+    yield f"**{judgement.answer}**: {claim.text} ({claim.where})\n"
+    parts = [words.counted(judgement), judgement.published.sentence()]
+    yield f"{'; '.join(part for part in parts if part)}.\n"
+    yield from (f"- {words.tested(outcome.plan.table, pair)}" for pair in judgement.tested)
+    yield f"\n{claim.note}\n" if claim.note else ""
+
+
+def _line(cells: Sequence[str]) -> str:
+    # Candidates of a damaged value are told apart by the sign that parts cells.
+    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+
+
+def _pictured(outcome: Outcome) -> list[Row]:
+    return [row for row in outcome.plan.rows() if outcome.summaries[row.name]]
+
+
+def _file_name(row: Row) -> str:
+    return re.sub(r"[^\w.=-]", "-", row.name) + ".png"

@@ -1,0 +1,190 @@
+"""What a published table is: rows that are methods, columns that are metrics, and claims."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from onward.benchmarks import Source
+from onward.errors import OnwardError
+from onward.reproduce.claims import Cell, Claim
+from onward.reproduce.curves import Curves
+from onward.reproduce.published import PublishedValues, Value
+
+_SEEDS = 5
+
+
+@dataclass(frozen=True)
+class Column:
+    """One metric under one protocol.
+
+    Parameters
+    ----------
+    name
+        What it is called in the file of published values.
+    heading
+        What it is called above the column, its protocol left out.
+    protocol
+        The protocol that it is measured under.
+    metric
+        A name of `onward.metrics.METRICS`.
+    load
+        Options of `onward.load` that this column has and others have not.
+    """
+
+    name: str
+    heading: str
+    protocol: str
+    metric: str
+    load: Mapping[str, Any] = field(default_factory=dict)
+
+    def shares_runs(self, other: "Column") -> bool:
+        """Whether one run gives the numbers of both columns."""
+        return (self.protocol, self.load) == (other.protocol, other.load)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method.
+
+    Parameters
+    ----------
+    name
+        What ``--rows`` takes.
+    label
+        What it is called in the table.
+    key
+        The row of the file of published values.
+    method, options
+        A method of the catalogue, and its keyword arguments.
+    seconds
+        About how many CPU seconds a run takes, by recipe: ``cpu`` on embedded data, ``paper`` at
+        the published size.
+    load
+        Options of `onward.load` that this row has and others have not.
+    seeds
+        How often it is repeated under other seeds; a claim that names it may ask for more.
+    """
+
+    name: str
+    label: str
+    key: Mapping[str, str]
+    method: str
+    seconds: Mapping[str, float]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    load: Mapping[str, Any] = field(default_factory=dict)
+    seeds: int = _SEEDS
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a cell is computed from, all but the seed: repetition n has the seed n × `seed_step`.
+
+    A benchmark may deal its data so that two protocols share a deal under other seeds than equal
+    ones; cells are paired by repetition.
+    """
+
+    source: Source
+    method: str
+    options: Mapping[str, Any]
+    seed_step: int = 1
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Why the data at hand cannot give a cell."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A published table: everything that is needed to make it again.
+
+    Parameters
+    ----------
+    name
+        Such as ``clear/table1``.
+    title, citation
+        What it shows, and where it was published.
+    package, file
+        Where its published values are.
+    rows, columns
+        What it consists of.
+    run
+        Says what a cell is computed from: called with row, column, data and recipe.
+    caveats
+        Says what keeps numbers on this data under this recipe from being the published ones.
+    claims
+        What the paper concludes from it.
+    notes
+        What is odd about the published values.
+    curves
+        A picture of the rows along a parameter, if the table has one.
+    """
+
+    name: str
+    title: str
+    citation: str
+    package: str
+    file: str
+    rows: tuple[Row, ...]
+    columns: tuple[Column, ...]
+    run: Callable[[Row, Column, str, str], Run | Missing]
+    caveats: Callable[[str, str], tuple[str, ...]]
+    claims: tuple[Claim, ...]
+    notes: tuple[str, ...] = ()
+    curves: Curves | None = None
+
+    def __post_init__(self) -> None:
+        rows, columns = {row.name for row in self.rows}, {column.name for column in self.columns}
+        for claim in self.claims:
+            for cell in claim.cells:
+                if cell.row not in rows or cell.column not in columns:
+                    raise OnwardError(f"the claim {claim.name!r} of {self.name} names no {cell}")
+
+    @property
+    def short_name(self) -> str:
+        """The name without its family: what files are called."""
+        return self.name.rpartition("/")[2]
+
+    def command(self, data: str, recipe: str) -> str:
+        """Return the command that makes it."""
+        return f"onward reproduce {self.name} --data {data} --recipe {recipe} --out DIR"
+
+    @cached_property
+    def _values(self) -> PublishedValues:
+        return PublishedValues(self.package, self.file)
+
+    def published(self, cell: Cell) -> Value:
+        """Return the published number of a cell."""
+        row = next(row for row in self.rows if row.name == cell.row)
+        return self._values.value(row.key, cell.column)
+
+    def seeds(self, row: Row, column: Column) -> int:
+        """Return how many seeds a cell needs: the row's own number, or what its claims ask for."""
+        together = {c.name for c in self.columns if c.shares_runs(column)}
+        asked = [
+            claim.seeds
+            for claim in self.claims
+            if any(cell.row == row.name and cell.column in together for cell in claim.cells)
+        ]
+        return max([row.seeds, *asked])
+
+    def cost(self, recipe: str) -> tuple[int, float]:
+        """Return how many runs the whole table takes, and about how many CPU seconds."""
+        counts = [
+            (self.seeds(row, column), row.seconds[recipe])
+            for row in self.rows
+            for column in first_of_each_run(self.columns)
+        ]
+        return sum(seeds for seeds, _ in counts), sum(seeds * each for seeds, each in counts)
+
+
+def first_of_each_run(columns: tuple[Column, ...]) -> list[Column]:
+    """Return one column for each run that a row needs."""
+    return [
+        column
+        for at, column in enumerate(columns)
+        if not any(column.shares_runs(earlier) for earlier in columns[:at])
+    ]

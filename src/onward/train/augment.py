@@ -1,0 +1,70 @@
+"""Images varied while they are trained on, and never when they are predicted."""
+
+import numpy as np
+
+from onward.errors import OnwardError
+from onward.seeds import Draws, draws
+from onward.types import Array, Rows, View
+
+AUGMENTATIONS = ("none", "flip", "crop_flip")
+# How far an image without anything beyond its frame is shifted, as a share of its side.
+_SHIFT = 1 / 8
+
+
+def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -> Array:
+    """Return the images at these positions, each varied in its own way.
+
+    Parameters
+    ----------
+    view
+        What is trained on.
+    positions
+        The samples of one batch.
+    augment
+        ``flip`` mirrors every other image, at random. ``crop_flip`` also takes another crop along
+        the longer edge where the data has one, as CLEAR does; where all there is is the square, it
+        shifts it by up to an eighth and repeats its edge.
+    key
+        What the variation is drawn from: the same again when a call is resumed.
+    """
+    if augment not in AUGMENTATIONS:
+        raise OnwardError(
+            f"expected augment to be one of {', '.join(AUGMENTATIONS)}, found {augment!r}"
+        )
+    if len(view.input_shape) != 3:
+        raise OnwardError(
+            f"expected images to augment, found inputs of the shape {view.input_shape}. Choose "
+            "augment none"
+        )
+    rng = draws(Draws.VARIATION, *key)
+    mirrored = rng.random(len(positions)) < 0.5
+    images = None
+    if augment == "crop_flip":
+        at = rng.random((len(positions), 2))
+        images = view.crops(positions, at[:, 0])
+        if images is None:
+            images = shifted(view.inputs(positions), at)
+    if images is None:
+        images = view.inputs(positions)
+    images[mirrored] = images[mirrored, :, ::-1]
+    return images
+
+
+def shifted(images: Array, at: Array) -> Array:
+    """Shift images down and right by shares of ±1/8 of their sides; edges are repeated.
+
+    Examples
+    --------
+    >>> image = np.arange(8).reshape(1, 1, 8, 1)
+    >>> shifted(image, np.array([[0.5, 0.99]])).ravel().tolist()
+    [1, 2, 3, 4, 5, 6, 7, 7]
+    """
+    places = []
+    for axis in (0, 1):
+        side = images.shape[1 + axis]
+        most = int(side * _SHIFT)
+        offset = (at[:, axis] * (2 * most + 1)).astype(np.int64) - most
+        places.append(np.clip(np.arange(side) + offset[:, None], 0, side - 1))
+    rows, columns = places
+    each = np.arange(len(images))[:, None, None]
+    return np.asarray(images[each, rows[:, :, None], columns[:, None, :]])

@@ -1,0 +1,160 @@
+"""Gradient descent under way: one call of `learn`, or several that see the same batches."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+
+from onward.budget import Budget, working
+from onward.errors import BudgetSpentError
+from onward.models.bank import side_by_side
+from onward.models.model import Model
+from onward.train.method import GradientMethod, Step, TrainingSet
+from onward.train.recipe import Recipe
+from onward.train.sgd import SGD
+from onward.train.steps import Inputs, Steps
+
+
+class Descent:
+    """One call of `learn` under way: what it trains, on which batches, and how far it is.
+
+    Parameters
+    ----------
+    method, model, training, budget, recipe
+        What is trained, on what, how.
+    key
+        What the batches are drawn from, beside the epoch.
+    done
+        The finished steps of a call that is resumed.
+    velocity
+        The optimiser's, of a call that is resumed.
+    after_step
+        Called after every step, when all of it can be saved.
+    """
+
+    def __init__(
+        self,
+        method: GradientMethod,
+        model: Model,
+        training: TrainingSet,
+        budget: Budget,
+        recipe: Recipe,
+        *,
+        key: tuple[int, ...],
+        done: int,
+        velocity: dict[str, torch.Tensor],
+        after_step: Callable[[], None],
+    ) -> None:
+        self.method, self.model, self.training = method, model, training
+        self.key, self.done = key, done
+        self.batch_size, self.augment = recipe.batch_size, recipe.augment
+        self.budget, self._recipe, self._after_step = budget, recipe, after_step
+        budget.declare(parameters=model.size)
+        self._optimizer = SGD(
+            model.parameters,
+            momentum=recipe.momentum,
+            weight_decay=recipe.weight_decay,
+            velocity=velocity,
+        )
+        self.steps = Steps(training, recipe.batch_size, key)
+        self.total = self._steps_affordable() if training.epoch else 0
+
+    @property
+    def velocity(self) -> dict[str, torch.Tensor]:
+        """How fast the weights are moving."""
+        return self._optimizer.velocity
+
+    def sees_what(self, other: "Descent") -> bool:
+        """Whether another one sees the same batches, step by step."""
+        mine, others = self.training, other.training
+        return (
+            (self.key, self.batch_size, self.augment)
+            == (other.key, other.batch_size, other.augment)
+            and (mine.epoch, mine.replay, mine.apart) == (others.epoch, others.replay, others.apart)
+            and mine.view.shows_what(others.view)
+        )
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the next step."""
+        return self._recipe.rate(self.done, self.total)
+
+    def spend(self, samples: int) -> None:
+        """Pay for the next step."""
+        macs = self.model.macs * self.training.forwards * samples
+        self.budget.spend(iterations=1, macs=macs, batch_size=samples)
+
+    def move(self, batch: Step) -> None:
+        """Finish a step whose gradient is there."""
+        self.method.gradient(batch)
+        self._optimizer.step(batch.rate)
+        self.done += 1
+        self._after_step()
+
+    def _steps_affordable(self) -> int:
+        """Return the recipe's number of steps, or what the budget of this call pays for."""
+        limits, training = self.budget.limits, self.training
+        looks = (self.batch_size + training.replay) * training.forwards
+        steps_paid = int(
+            min(
+                min(self._recipe.epochs, limits.get("passes", np.inf)) * self.steps.per_epoch,
+                limits.get("iterations", np.inf),
+                limits.get("macs", np.inf) // (self.model.macs * looks),
+            )
+        )
+        if steps_paid < 1:
+            raise BudgetSpentError(
+                f"the budget of one call of learn ({limits}) does not pay for a single step "
+                f"({looks} samples looked at). Give the run a larger budget, or a smaller batch"
+            )
+        return steps_paid
+
+
+def descend(descents: Sequence[Descent]) -> None:
+    """Take every descent to its end; those that see the same batches go side by side.
+
+    Who sees the same is found by comparing, so no method needs to know of it.
+    """
+    waiting = [descent for descent in descents if descent.done < descent.total]
+    while waiting:
+        alike = [descent for descent in waiting if descent.sees_what(waiting[0])]
+        # After an interruption some may be ahead: the others catch up with them first.
+        step = min(descent.done for descent in alike)
+        level = [descent for descent in alike if descent.done == step]
+        ahead = [descent.done for descent in alike if descent.done > step]
+        with working([descent.budget for descent in level]):
+            _side_by_side(level, min([descent.total for descent in level] + ahead))
+        waiting = [descent for descent in waiting if descent.done < descent.total]
+
+
+def _side_by_side(level: Sequence[Descent], until: int) -> None:
+    """Take descents that are at one step and see the same batches to a later step."""
+    first = level[0]
+    training, views = first.training, [descent.training.view for descent in level]
+    inputs_of = Inputs(training, first.batch_size, first.augment, first.key)
+    labels = torch.tensor(training.view.labels)
+    bank = side_by_side([descent.model for descent in level])
+    try:
+        for step in range(first.done, until):
+            positions = first.steps[step]
+            for descent in level:
+                descent.spend(len(positions))
+            inputs = torch.from_numpy(inputs_of(step, positions, views))
+            targets = labels.index_select(0, torch.from_numpy(positions))
+            replayed = np.count_nonzero(positions >= training.epoch) if training.replay else 0
+            new = len(positions) - int(replayed)
+            said = bank.forward(inputs[:new] if training.apart else inputs)
+            batches = [
+                Step(descent.model, inputs, outputs, targets, new, positions, descent.rate)
+                for descent, outputs in zip(level, said, strict=True)
+            ]
+            bank.backward(
+                [
+                    descent.method.minimises(batch).slope
+                    for descent, batch in zip(level, batches, strict=True)
+                ]
+            )
+            for descent, batch in zip(level, batches, strict=True):
+                descent.move(batch)
+    finally:
+        bank.release()

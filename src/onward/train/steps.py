@@ -1,0 +1,91 @@
+"""Which samples each step of a descent sees, and their inputs."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from onward.seeds import Draws, draws
+from onward.train.augment import augmented
+from onward.train.method import TrainingSet
+from onward.types import Array, Rows, View
+
+
+class Steps:
+    """The batches of one call of `learn`, by step number.
+
+    Every epoch is a new permutation of the samples that make it up. Replayed samples come round
+    in permutations too, so that each is seen about as often as the others; where a batch replays
+    all of them, they stand in their own order.
+    """
+
+    def __init__(self, training: TrainingSet, batch_size: int, key: Sequence[int]) -> None:
+        self._training = training
+        self._size = batch_size
+        self._key = key
+        self.per_epoch = -(-training.epoch // batch_size)
+        self._epoch = -1
+
+    def __getitem__(self, step: int) -> Rows:
+        epoch, batch = divmod(step, self.per_epoch)
+        if epoch != self._epoch:
+            self._shuffle(epoch)
+        chosen = self._order[batch * self._size : (batch + 1) * self._size]
+        replay = self._training.replay
+        if self._training.replays_all:
+            again = self._replay
+        else:
+            again = self._replay[batch * replay : (batch + 1) * replay]
+        return np.concatenate([chosen, again]) if len(again) else chosen
+
+    def _shuffle(self, epoch: int) -> None:
+        rng = draws(Draws.BATCHES, *self._key, epoch)
+        self._epoch = epoch
+        self._order = rng.permutation(self._training.epoch)
+        spare = np.arange(self._training.epoch, len(self._training.view))
+        self._replay = spare
+        if not self._training.replays_all:
+            wanted = self.per_epoch * self._training.replay if len(spare) else 0
+            rounds = [rng.permutation(spare) for _ in range(-(-wanted // max(len(spare), 1)))]
+            self._replay = np.concatenate(rounds) if rounds else spare[:0]
+
+
+class Inputs:
+    """The inputs of one batch after another, all in one buffer.
+
+    A fresh array of some megabytes for every batch would cost more than the copy. Where every batch
+    replays all of a memory, that is read once and stays behind the place of the new samples. Images
+    that are varied are new every time.
+    """
+
+    def __init__(
+        self, training: TrainingSet, batch_size: int, augment: str, key: Sequence[int]
+    ) -> None:
+        self._augment, self._key = augment, key
+        self._kept = training.replay if training.replays_all and augment == "none" else 0
+        self._size = batch_size
+        self._buffer: Array | None = None
+
+    def __call__(self, step: int, positions: Rows, views: Sequence[View]) -> Array:
+        """Return the inputs at these positions, read once, and counted for each of the views."""
+        first, *others = views
+        for view in others:
+            view.count(positions)
+        if self._augment != "none":
+            return augmented(first, positions, self._augment, (*self._key, step))
+        if not self._kept:
+            inputs = first.inputs(positions, out=self._buffer)
+            if self._buffer is None or len(inputs) > len(self._buffer):
+                self._buffer = inputs
+            return inputs
+        new, kept = positions[: -self._kept], positions[-self._kept :]
+        if self._buffer is None:
+            memory = first.inputs(kept)
+            self._buffer = np.empty((self._size + len(memory), *memory.shape[1:]), memory.dtype)
+            self._buffer[self._size :] = memory
+        else:
+            first.count(kept)
+        place = self._buffer[self._size - len(new) : self._size]
+        inputs = first.inputs(new, out=place)
+        if not np.may_share_memory(inputs, place):
+            place[...] = inputs
+        return self._buffer[self._size - len(new) :]

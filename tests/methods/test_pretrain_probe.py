@@ -1,0 +1,60 @@
+import pytest
+
+import onward
+from onward.checks import tiny_benchmark
+from onward.errors import BudgetSpentError, OnwardError
+
+
+def test_features_are_refused_with_a_remedy() -> None:
+    with pytest.raises(OnwardError, match="--features image"):
+        onward.run(tiny_benchmark("semi_supervised"), "pretrain_probe")
+
+
+def test_samples_without_labels_are_read_only_if_they_are_wanted() -> None:
+    tiny = tiny_benchmark("semi_supervised", images=True)
+    stream = tiny.stream(0)
+    labelled = sum(len(period.train) for period in stream)
+    hidden = sum(len(period.unlabelled) for period in stream)
+    assert hidden > labelled
+    costs = [
+        onward.run(tiny, "pretrain_probe", options={"unlabelled": use, "epochs": 3}).cost
+        for use in (True, False)
+    ]
+    # Three epochs, and once more to read the features; what fills no batch of 128 is one batch.
+    assert [cost.samples for cost in costs if cost] == [4 * (labelled + hidden), 4 * labelled]
+    assert costs[0]
+    assert costs[1]
+    assert costs[0].macs > costs[1].macs > 0
+
+
+def test_without_pre_training_only_the_linear_layer_learns() -> None:
+    tiny = tiny_benchmark("semi_supervised", images=True)
+    cost = onward.run(tiny, "pretrain_probe", options={"epochs": 0}).cost
+    assert cost
+    # One batch an epoch, thirty epochs, four periods.
+    assert cost.iterations == 30 * 4
+
+
+def test_a_budget_is_kept_by_less_pre_training() -> None:
+    tiny = tiny_benchmark("semi_supervised", images=True)
+    options = {"epochs": 50}
+    cost = onward.run(tiny, "pretrain_probe", options=options, limits={"iterations": 33}).cost
+    assert cost
+    assert cost.iterations == 33 * 4
+    cost = onward.run(tiny, "pretrain_probe", options=options, limits={"passes": 3}).cost
+    assert cost
+    assert cost.iterations == (2 + 30) * 4
+    with pytest.raises(BudgetSpentError, match="does not pay for reading features"):
+        onward.run(tiny, "pretrain_probe", limits={"iterations": 29})
+    with pytest.raises(BudgetSpentError, match="does not pay for reading features"):
+        onward.run(tiny, "pretrain_probe", limits={"macs": 1000})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"pretraining": "papr"}, "Did you mean 'paper'"), ({"epochs": -1}, "0 or more epochs")],
+)
+def test_options_are_checked(options: dict[str, object], message: str) -> None:
+    tiny = tiny_benchmark("semi_supervised", images=True)
+    with pytest.raises(OnwardError, match=message):
+        onward.run(tiny, "pretrain_probe", options=options)

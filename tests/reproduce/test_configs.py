@@ -1,0 +1,140 @@
+"""Every published row is a run or says why not, and published values are the published ones."""
+
+from pathlib import Path
+
+import pytest
+from clear_miniature import write_old
+
+from onward.configs import TABLES, find_table
+from onward.errors import OnwardError
+from onward.learners import choose
+from onward.metrics import METRICS
+from onward.protocols import PROTOCOLS
+from onward.reproduce.claims import Cell, judge
+from onward.reproduce.plan import plan
+from onward.reproduce.table import Missing, PaperTable, Run
+
+EVERY = pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
+
+
+def test_the_names_that_programs_call() -> None:
+    assert list(TABLES) == [
+        "clear/table1", "clear/table2", "clear/supp4", "clear/supp5", "clear/supp6", "clear/supp7",
+        "clear/supp8", "clear/supp9",
+    ]  # fmt: skip
+
+
+@EVERY
+def test_every_row_of_the_file_is_a_row_and_every_number_is_read(table: PaperTable) -> None:
+    rows = {tuple(sorted(row.key.items())) for row in table.rows}
+    assert len(rows) == len(table.rows) == len(table._values.rows)
+    numbers = {name for name in table._values.rows[0] if f"{name}_std" in table._values.rows[0]}
+    assert numbers == {column.name for column in table.columns}
+    for row in table.rows:
+        for column in table.columns:
+            value = table.published(Cell(row.name, column.name))
+            assert (value.mean is None) == value.status.startswith(("ambiguous", "unrecoverable"))
+
+
+@EVERY
+def test_every_cell_is_a_run_that_can_be_built_or_a_reason(table: PaperTable) -> None:
+    for row in table.rows:
+        choose(row.method, row.options)
+        assert set(row.seconds) == {"cpu", "paper"}
+        for column in table.columns:
+            assert column.metric in METRICS
+            assert column.protocol in PROTOCOLS
+            found = table.run(row, column, "emoji", "cpu")
+            assert isinstance(found, Run) or (isinstance(found, Missing) and found.reason)
+
+
+@EVERY
+def test_claims_are_run_often_enough_to_be_answered_either_way(table: PaperTable) -> None:
+    names = [claim.name for claim in table.claims]
+    assert len(set(names)) == len(names) > 0
+    for claim in table.claims:
+        assert claim.seeds >= 8
+        assert 2 ** (1 - claim.seeds) <= 0.05 / len(claim.pairs)
+        for cell in claim.cells:
+            row = next(row for row in table.rows if row.name == cell.row)
+            column = next(column for column in table.columns if column.name == cell.column)
+            assert table.seeds(row, column) >= claim.seeds
+
+
+GOLDEN = {
+    ("clear/table1", "linear/agem", "iid_in_domain"): "91.9±0.0",
+    ("clear/table1", "linear/gdumb", "stream_fwt"): "85.2±0.1",
+    ("clear/table1", "resnet18/lwf", "stream_next_domain"): "78.8±0.2",
+    ("clear/table1", "resnet18/reservoir", "iid_bwt"): "70.0±0.1",
+    ("clear/table1", "linear/biased_reservoir", "iid_next_domain"): "90.5±0.0",
+    ("clear/table2", "alpha=2", "iid_fwt"): "89.1±0.2",
+    ("clear/table2", "c=0.5", "stream_next_domain"): "90.4±0.1",
+    ("clear/supp4", "nap", "fwt"): "85.4±0.1",
+    ("clear/supp4", "scratch/alpha=2", "next_domain"): "87.7|87.8",
+    ("clear/supp4", "finetune/c=0.5", "next_domain"): "89.7±0.0",
+    ("clear/supp5", "scratch/cumulative", "next_domain"): "90.6±0.1",
+    ("clear/supp6", "finetune/alpha=5", "in_Pretrain-ImgNet"): "?",
+    ("clear/supp7", "finetune/cumulative", "next_MoCo-YFCC"): "92.3±0.2",
+    ("clear/supp8", "finetune/c=1", "next_MoCo-YFCC"): "91.1±0.0",
+    ("clear/supp9", "nap", "next_CLIP"): "81.1±0.1",
+}
+
+
+@pytest.mark.parametrize(("place", "text"), GOLDEN.items(), ids=[" ".join(p) for p in GOLDEN])
+def test_published_values(place: tuple[str, str, str], text: str) -> None:
+    table, row, column = place
+    assert find_table(table).published(Cell(row, column)).text() == text
+
+
+def test_the_biased_row_of_table_1_is_the_last_of_table_2() -> None:
+    one, two = find_table("clear/table1"), find_table("clear/table2")
+    assert one.columns == two.columns
+    for column in one.columns:
+        biased = one.published(Cell("linear/biased_reservoir", column.name))
+        assert biased == two.published(Cell("c=1", column.name))
+    rows = {row.name: row for table in (one, two) for row in table.rows}
+    assert rows["linear/biased_reservoir"].options == rows["c=1"].options
+
+
+def test_the_published_numbers_satisfy_the_claims_of_the_main_tables() -> None:
+    for name in ("clear/table1", "clear/table2"):
+        table = find_table(name)
+        for claim in table.claims:
+            found = judge(claim, {}, table.published).published
+            assert found.satisfied == found.pairs, claim.name
+
+
+def test_streaming_on_emoji_deals_identities_as_iid_does() -> None:
+    table = find_table("clear/table1")
+    (row,) = (row for row in table.rows if row.name == "linear/er")
+    found = {c.protocol: table.run(row, c, "emoji", "cpu") for c in table.columns}
+    iid, streaming = found["iid"], found["streaming"]
+    assert isinstance(iid, Run)
+    assert isinstance(streaming, Run)
+    for number in (1, 3):
+        tested = [
+            set(stream.table.values("group")[stream[0].test.rows])
+            for stream in (
+                streaming.source.load().stream(number * streaming.seed_step),
+                iid.source.load().stream(number * iid.seed_step),
+            )
+        ]
+        assert tested[0] < tested[1]
+
+
+def test_what_a_download_lacks_is_named(tmp_path: Path) -> None:
+    folder = write_old(tmp_path, features=("moco_b0",))
+    found = plan(find_table("clear/supp8"), str(folder), "paper")
+    assert [column.name for column in found.columns()] == ["next_MoCo-YFCC"]
+    assert "the download has no clip features" in found.left_out()
+    (run,) = {each.run.source.options["features"] for each in found.planned}
+    assert run == "moco_b0"
+
+
+def test_unknown_names_suggest_the_nearest() -> None:
+    with pytest.raises(OnwardError, match="Did you mean 'clear/table1'"):
+        find_table("clear/tabel1")
+    with pytest.raises(OnwardError, match="Did you mean 'linear/gdumb'"):
+        plan(find_table("clear/table1"), "emoji", "cpu", rows=["linear/gdum"])
+    with pytest.raises(OnwardError, match="Did you mean 'paper'"):
+        plan(find_table("clear/table1"), "emoji", "papr")

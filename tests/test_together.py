@@ -1,0 +1,178 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import onward
+from onward.benchmarks import retrained
+from onward.checks.tiny import tiny_benchmark
+from onward.loop import Event
+from onward.methods import METHODS
+from onward.results.check import check_folder
+from onward.sweep import Job, Source, bundled
+from onward.together import Variant, run_together
+from onward.types import Benchmark
+
+RATES = [Variant("finetune", training={"learning_rate": rate}) for rate in (0.1, 0.3, 0.5)]
+
+
+class Outputs:
+    """Notes what each run predicts after each period."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[str, int | None], Any] = {}
+
+    def __call__(self, event: Event) -> None:
+        if event.kind == "tested":
+            self.found[event.spec.hash, event.period] = np.array(event.outputs)
+
+
+class Stop(Exception):
+    """A run is interrupted."""
+
+
+def _alone(benchmark: Benchmark, variant: Variant, out: Path | None, watch: Any) -> Any:
+    return onward.run(
+        retrained(benchmark, variant.training),
+        variant.method,
+        out=out,
+        options=variant.options,
+        limits=variant.limits,
+        watch=watch,
+    )
+
+
+def _assert_as_alone(benchmark: Benchmark, variants: list[Variant]) -> None:
+    together, alone = Outputs(), Outputs()
+    records = run_together(benchmark, variants, watch=together)
+    singles = [_alone(benchmark, variant, None, alone) for variant in variants]
+    assert [record.spec for record in records] == [record.spec for record in singles]
+    assert together.found.keys() == alone.found.keys()
+    for key, outputs in alone.found.items():
+        np.testing.assert_allclose(together.found[key], outputs, rtol=1e-4, atol=1e-5)
+    for record, single in zip(records, singles, strict=True):
+        assert record.cost is not None
+        assert single.cost is not None
+        for counted in ("samples", "iterations", "macs", "parameters", "stored_samples"):
+            assert getattr(record.cost, counted) == getattr(single.cost, counted), counted
+
+
+@pytest.mark.parametrize("protocol", ["iid", "online"])
+def test_all_methods_learn_together_what_they_learn_alone(protocol: str) -> None:
+    fitting = [name for name, card in METHODS.items() if card.inputs == "any"]
+    _assert_as_alone(tiny_benchmark(protocol), [Variant(name) for name in fitting])
+
+
+def test_hyperparameters_batches_and_budgets_may_differ() -> None:
+    variants = [
+        *RATES,
+        Variant("finetune", training={"epochs": 5, "momentum": 0.0}),
+        Variant("finetune", training={"batch_size": 16, "weight_decay": 0.01}),
+        Variant("er", {"memory": 10}, limits={"iterations": 3}),
+        Variant("er", {"memory": 10}),
+        Variant("agem", {"sample": 5}),
+    ]
+    _assert_as_alone(tiny_benchmark(), variants)
+
+
+class Majority:
+    """Not a gradient learner: always the label that it saw most."""
+
+    def learn(self, view: Any, budget: Any) -> None:
+        self.label = int(np.bincount(view.labels).argmax())
+
+    def predict(self, view: Any) -> Any:
+        return np.full(len(view), self.label)
+
+
+def test_any_other_learner_takes_its_turn_alone() -> None:
+    benchmark = tiny_benchmark()
+    records = run_together(benchmark, [RATES[0], Variant(Majority), RATES[1]])
+    assert records[1].scores == onward.run(benchmark, Majority).scores
+
+
+def test_the_same_run_twice_is_one_run(tmp_path: Path) -> None:
+    events: list[str] = []
+    records = run_together(
+        tiny_benchmark(),
+        [RATES[0], RATES[0]],
+        out=tmp_path,
+        watch=lambda event: events.append(event.kind),
+    )
+    assert events.count("done") == 1
+    assert records[0].path == records[1].path
+
+
+def test_shared_time_is_charged_once() -> None:
+    import time
+
+    begun = time.process_time()
+    records = run_together(tiny_benchmark(), RATES)
+    whole = time.process_time() - begun
+    spent = [record.cost.cpu_seconds for record in records if record.cost]
+    assert min(spent) > 0
+    assert sum(spent) <= whole
+
+
+@pytest.mark.parametrize("where", [("learned", 1, 1), ("tested", 2, 0), ("saved", 150, 2)])
+def test_interrupted_runs_end_as_if_nothing_had_happened(
+    tmp_path: Path, where: tuple[str, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One is interrupted, the others stand elsewhere; one begins only now."""
+    kind, number, run = where
+    benchmark, methods = tiny_benchmark(), ["si", "lwf", "agem"]
+    # A-GEM with enough epochs to keep products of samples.
+    variants = [Variant("si"), Variant("lwf"), Variant("agem", training={"epochs": 20})]
+    whole = run_together(benchmark, variants, out=tmp_path / "whole")
+    out = tmp_path / "cut"
+    saves = 0
+
+    def watch(event: Event) -> None:
+        if (event.kind, event.period) == (kind, number) and event.spec.method == methods[run]:
+            raise Stop
+
+    from onward.train.learner import GradientLearner
+
+    save = GradientLearner.save
+
+    def counted(self: GradientLearner, folder: Path) -> None:
+        nonlocal saves
+        saves += 1
+        if kind == "saved" and saves > number:
+            raise Stop
+        save(self, folder)
+
+    monkeypatch.setattr(GradientLearner, "save", counted)
+    with pytest.raises(Stop):
+        run_together(benchmark, variants, out=out, watch=watch, checkpoint_seconds=0)
+    monkeypatch.undo()
+    records = run_together(benchmark, [*variants, Variant("finetune")], out=out)
+    for before, after in zip(whole, records, strict=False):
+        assert before.path is not None
+        assert after.path is not None
+        assert check_folder(after.path) == []
+        stored = [(record.path / "scores.jsonl").read_bytes() for record in (before, after)]
+        assert stored[0] == stored[1]
+    assert records[-1].scores == onward.run(benchmark, "finetune").scores
+
+
+def _job(method: str = "finetune", seed: int = 0, protocol: str = "iid", **training: Any) -> Job:
+    return Job(Source("clear", "emoji", protocol, training=training), method, seed)
+
+
+def test_a_small_sweep_keeps_both_workers_busy() -> None:
+    rates = [_job(learning_rate=0.1 * number) for number in range(1, 9)]
+    assert [len(bundle) for bundle in bundled(rates, workers=2)] == [4, 4]
+    assert [len(bundle) for bundle in bundled(rates, workers=1)] == [8]
+    seeds = [_job(method, seed) for seed in range(3) for method in ("ewc", "si")]
+    assert sorted(len(bundle) for bundle in bundled(seeds, workers=2)) == [1, 1, 2, 2]
+    everything = [job for bundle in bundled(seeds, workers=2) for job in bundle]
+    assert sorted(map(id, everything)) == sorted(map(id, seeds))
+
+
+def test_only_runs_of_one_stream_are_bundled_and_online_ones_never() -> None:
+    mixed = [_job(seed=0), _job(seed=1), _job(protocol="streaming"), _job("si")]
+    assert sorted(map(len, bundled(mixed, workers=1))) == [1, 1, 2]
+    online = [_job(method, protocol="online") for method in ("ewc", "si")]
+    assert [len(bundle) for bundle in bundled(online, workers=1)] == [1, 1]

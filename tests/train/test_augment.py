@@ -1,0 +1,99 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from PIL import Image
+
+from onward.budget import Budget
+from onward.data.folder_images import FolderImages
+from onward.errors import OnwardError
+from onward.table import Column
+from onward.train.augment import augmented, shifted
+from onward.types import Array, Call, Samples, Table, View
+
+
+def view_of(column: Column) -> View:
+    count = column.shape[0]
+    budget = Budget()
+    budget.open(np.arange(count))
+    table = Table(pa.table({"id": pa.array(range(count))}), {"input": column}, "made up")
+    samples = Samples(np.arange(count), np.zeros(count, np.int64))
+    return View(table, samples, ("a", "b"), Call(budget))
+
+
+def images(count: int = 40, side: int = 16) -> Array:
+    return np.random.default_rng(0).integers(0, 256, (count, side, side, 3), np.uint8)
+
+
+def test_flips_mirror_about_half_of_the_images_and_change_no_other() -> None:
+    whole = images()
+    before, positions = whole.copy(), np.arange(40)
+    found = augmented(view_of(whole), positions, "flip", (0, 0, 0))
+    flipped = [np.array_equal(a, b[:, ::-1]) for a, b in zip(found, whole, strict=True)]
+    same = [np.array_equal(a, b) for a, b in zip(found, whole, strict=True)]
+    assert np.array_equal(np.array(flipped) | np.array(same), np.ones(40, bool))
+    assert 8 < sum(flipped) < 32
+    np.testing.assert_array_equal(whole, before)
+
+
+def test_variation_depends_on_its_key_alone() -> None:
+    view, positions = view_of(images()), np.arange(40)
+    one, again, other = (
+        augmented(view, positions, "crop_flip", key) for key in ((1, 2, 3), (1, 2, 3), (1, 2, 4))
+    )
+    np.testing.assert_array_equal(one, again)
+    assert not np.array_equal(one, other)
+
+
+def test_square_images_are_shifted_by_an_eighth_at_most_and_repeat_their_edge() -> None:
+    image = np.arange(16 * 16).reshape(1, 16, 16, 1)
+    up_left = shifted(image, np.array([[0.99, 0.99]]))[0, ..., 0]
+    np.testing.assert_array_equal(up_left[:14, :14], image[0, 2:, 2:, 0])
+    np.testing.assert_array_equal(up_left[14:, :14], image[0, [15, 15], 2:, 0])
+    np.testing.assert_array_equal(shifted(image, np.array([[0.5, 0.5]])), image)
+    at = np.random.default_rng(0).random((2000, 2))
+    corners = shifted(np.repeat(image, 2000, 0), at)[:, 8, 8, 0]
+    assert set(corners.tolist()) == {r * 16 + c for r in range(6, 11) for c in range(6, 11)}
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> FolderImages:
+    """A wide and a tall photo whose pixels tell their place along the longer edge."""
+    ramp = np.tile(np.arange(20, dtype=np.uint8)[None, :, None], (8, 1, 3))
+    Image.fromarray(ramp).save(tmp_path / "wide.png")
+    Image.fromarray(ramp.transpose(1, 0, 2)).save(tmp_path / "tall.png")
+    return FolderImages(tmp_path, ["wide.png", "tall.png"], 8)
+
+
+def test_photos_are_cropped_along_their_longer_edge(photos: FolderImages) -> None:
+    rows = np.array([0, 1, 0])
+    found = photos.crop(rows, np.array([0.0, 0.5, 1.0]))
+    assert found[0, 0, :, 0].tolist() == list(range(8))
+    assert found[1, :, 0, 0].tolist() == list(range(6, 14))
+    assert found[2, 0, :, 0].tolist() == list(range(12, 20))
+    np.testing.assert_array_equal(photos[rows], photos.crop(rows, None))
+    assert photos[rows][0, 0, :, 0].tolist() == list(range(6, 14))
+
+
+def test_training_crops_photos_anywhere_and_each_place_is_as_likely(photos: FolderImages) -> None:
+    view, begins = view_of(photos), set()
+    for step in range(150):
+        wide, _ = augmented(view, np.arange(2), "crop_flip", (0, 0, step))
+        assert abs(int(wide[0, 0, 0]) - int(wide[0, -1, 0])) == 7
+        begins.add(int(wide[0, :, 0].min()))
+    assert begins == set(range(13))
+
+
+def test_wrong_augmentation_is_named() -> None:
+    with pytest.raises(OnwardError, match="none, flip, crop_flip, found 'mixup'"):
+        augmented(view_of(images()), np.arange(2), "mixup", (0,))
+    with pytest.raises(OnwardError, match="expected images to augment"):
+        augmented(view_of(np.zeros((4, 3), np.float32)), np.arange(2), "flip", (0,))
+
+
+def test_noise_is_cropped_to_itself(photos: FolderImages) -> None:
+    noisy = photos.with_noise(np.array([0]), np.random.default_rng(0))
+    np.testing.assert_array_equal(noisy.crop(np.array([0]), np.array([0.3])), noisy[np.array([0])])
+    assert replace(noisy, noise=None).shape == photos.shape
