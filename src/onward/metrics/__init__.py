@@ -5,6 +5,7 @@ period i; NaN marks a cell that the protocol leaves empty. Metrics take lists or
 alone and return plain floats.
 
 - `onward.metrics.clear`: CLEAR's means over parts of R, the headline numbers.
+- `onward.metrics.iirc`: overlaps of predicted and true sets of labels, sample by sample.
 - `onward.metrics.literature`: the differences of the older literature, whose words ("forgetting",
   "backward transfer") mean different things in different papers.
 - `onward.metrics.distance`: score by distance in time, and its rate of decay.

@@ -11,8 +11,8 @@ metric                formula                     question
 ``exact_match``       1 if Y = P, else 0          is everything right?
 ====================  ==========================  ==============================================
 
-All return one number per sample; the mean over samples is the score. Saying nothing scores 0. Only
-two empty sets, which the benchmark does not have, match in full.
+All return one number per sample; the mean over samples is the score. Saying nothing scores 0,
+unless there is nothing to say, which the benchmark does not have and which is an exact match.
 
 The precision in ``pw_jaccard`` punishes a model that answers with every label it knows: with two
 true labels and four said, half of them right, the Jaccard index is still 0.5, and this is 0.25.
@@ -123,7 +123,7 @@ def _counts(predicted: ArrayLike, target: ArrayLike) -> _Counts:
 
 
 def _ones(words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    return np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+    return np.asarray(np.bitwise_count(words).sum(axis=1, dtype=np.int64))
 
 
 def _words(labels: ArrayLike, what: str) -> NDArray[np.uint64]:
@@ -140,5 +140,5 @@ def _words(labels: ArrayLike, what: str) -> NDArray[np.uint64]:
 
 
 def _share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Floats:
-    """Divide; nothing out of nothing is everything if it is all there was to find, else none."""
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+    """Divide; nothing out of nothing is none."""
+    return np.asarray(np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0))
