@@ -102,7 +102,7 @@ def exact_match(predicted: ArrayLike, target: ArrayLike) -> Floats:
     IIRC, released code.
     """
     found = _counts(predicted, target)
-    return (found.both == found.either).astype(np.float64)
+    return np.asarray(found.both == found.either, np.float64)
 
 
 class _Counts(NamedTuple):
