@@ -40,8 +40,7 @@ class CWRStar(GradientMethod):
     References
     ----------
     Lomonaco, Maltoni and Pellegrini, Rehearsal-Free Continual Learning over Small Non-I.I.D.
-    Batches, CVPR Workshops 2020. Avalanche's code does not count a class's first period in `past`;
-    this does, as the paper does.
+    Batches, CVPR Workshops 2020. Avalanche's code merges weights only and leaves biases as trained.
     """
 
     def __init__(self, *, every: int | None = None) -> None:

@@ -27,8 +27,8 @@ class SI(Anchored):
     strength
         λ.
     epsilon
-        Keeps Ω finite for weights that came back to where they were. 0.001 as for permuted MNIST
-        in the paper.
+        Keeps Ω finite for weights that came back to where they were. CLEAR does not give it;
+        published experiments have values from 1e-7 to 0.1.
     every
         After how many samples the anchor is set; by default after each call, or, where the recipe
         has one, after as many as its memory.
