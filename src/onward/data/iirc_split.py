@@ -148,8 +148,17 @@ class Rule:
     def tested(self, part: Blocks, period: int) -> Samples:
         """Return all samples that have a label of this period, with all labels they will have."""
         ours = self._of_period(period).any(1)
-        labels = _sorted(self._pairs, self._pairs >= 0)
-        return _samples(part, np.zeros_like(part.counts), np.where(ours, part.counts, 0), labels)
+        end = np.where(ours, part.counts, 0)
+        return _samples(part, np.zeros_like(end), end, self._every)
+
+    def all_labels(self, subclasses: Counts) -> Array:
+        """Return all labels that samples will ever have, by their subclass, -1 for none."""
+        none = np.full((1, 2), _NONE)
+        return np.concatenate([self._every, none])[subclasses]
+
+    @cached_property
+    def _every(self) -> Array:
+        return _sorted(self._pairs, self._pairs >= 0)
 
     def require_samples(self, parts: Parts) -> None:
         """Raise where a class would be without samples, or a share of it rounds to none."""
