@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from onward.budget import Budget
 from onward.errors import LookAheadError
 from onward.table import Array, Rows, Samples, Table
 
-_PART = 2**20  # numbers, 4 MB: 512 samples of 2,048 features
+_PART = 2**21  # numbers, 8 MB: 1,024 samples of 2,048 features
 
 
 class Call:
@@ -102,7 +103,7 @@ class View:
         column = self._table.wide["input"]
         size = size or max(32, min(_PART // max(math.prod(self.input_shape), 1), 4096))
         here = column if isinstance(column, np.ndarray) else None
-        buffer = None if here is None else np.empty((size, *here.shape[1:]), here.dtype)
+        buffer = None if here is None else aligned((size, *here.shape[1:]), here.dtype)
         for start in range(0, len(self), size):
             positions = slice(start, start + size)
             rows = self._readable().rows[positions]
@@ -180,6 +181,17 @@ class View:
                 "and read them with a later view.also(rows, labels)"
             )
         return self._samples
+
+
+def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Return an empty array that begins where a cache line does.
+
+    A matrix product of a batch that lies across them takes a third longer.
+    """
+    line = 64
+    space = np.empty(math.prod(shape) * dtype.itemsize + line, np.uint8)
+    start = -space.ctypes.data % line
+    return space[start : start + space.size - line].view(dtype).reshape(shape)
 
 
 def _read_only(array: Array) -> Array:

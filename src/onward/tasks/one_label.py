@@ -25,9 +25,9 @@ class OneLabel:
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
         """Return the mean cross-entropy; its slope is (softmax - one-hot) / n."""
-        slope = outputs.softmax(1)
-        one_hot = outputs.new_zeros(outputs.shape[1], outputs.shape[1]).fill_diagonal_(1)
-        slope.sub_(one_hot.index_select(0, targets)).div_(len(targets))
+        share = 1 / len(targets)
+        slope = outputs.softmax(1).mul_(share)
+        slope.scatter_(1, targets.unsqueeze(1), -share, reduce="add")
         return Loss(
             slope, lambda: -outputs.log_softmax(1).gather(1, targets.unsqueeze(1)).mean().item()
         )
