@@ -3,7 +3,7 @@
 import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from onward.files import storage, write_atomic
 from onward.learners import choose
 from onward.loop import Watch
 from onward.results.record import RunRecord
+from onward.stored import stored
 from onward.sweep import Job, benchmark_of, sweep
 
 COUNTED = ("runs", "iterations", "samples", "macs", "cpu_seconds")
@@ -228,27 +229,27 @@ class _Plan:
 
 def _candidate(settings: Mapping[str, Any], records: Sequence[RunRecord]) -> Candidate:
     costs = [record.cost for record in records if record.cost is not None]
-    spent = _total([{"runs": 1, **json.loads(cost.model_dump_json())} for cost in costs])
+    spent = _total([{"runs": 1, **cost.model_dump()} for cost in costs])
     score = float(np.mean([np.nanmean(record.matrix()) for record in records]))
     return Candidate(settings=dict(settings), score=score, spent=spent)
 
 
 def _diverged(settings: Mapping[str, Any], others: Sequence[Candidate], runs: int) -> Candidate:
-    prices = {name: max((o.spent[name] for o in others), default=0.0) for name in COUNTED}
-    return Candidate(settings=dict(settings), score=None, spent={**prices, "runs": runs})
+    spent = {**_highest_price(others), "runs": runs}
+    return Candidate(settings=dict(settings), score=None, spent=spent)
 
 
 def _what_counts(source: Source, method: str, grid: Iterable[str]) -> dict[str, Any]:
     """Return what the settings of a tuning depend on, by the word for it."""
     benchmark = benchmark_of(source)
-    recipe = asdict(benchmark.recipes[benchmark.recipe])
+    recipe = stored(benchmark.recipes[benchmark.recipe])
     found = {
         "benchmark": benchmark.name,
         "data": benchmark.raw.digest,
         "method": method,
         "method's code": choose(method, None, benchmark.task).digest,
         "model": recipe.pop("model", None),
-        "protocol": asdict(benchmark.protocol),
+        "protocol": stored(benchmark.protocol),
         "options": dict(benchmark.options),
         "recipe": {name: value for name, value in recipe.items() if name not in grid},
     }
@@ -264,13 +265,14 @@ def _total(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: float(sum(part[name] for part in parts)) for name in COUNTED}
 
 
+def _highest_price(tried: Sequence[Candidate]) -> dict[str, float]:
+    return {name: max((one.spent[name] for one in tried), default=0.0) for name in COUNTED}
+
+
 def _affordable(tried: Sequence[Candidate], limits: Mapping[str, float], runs: int) -> bool:
     """Whether one more fits: the number of its runs is known, its price only by the others."""
     spent = _total([candidate.spent for candidate in tried])
-    price = {
-        name: max((candidate.spent[name] for candidate in tried), default=0.0) for name in COUNTED
-    }
-    price["runs"] = runs
+    price = {**_highest_price(tried), "runs": runs}
     return all(spent[name] + price[name] <= limit for name, limit in limits.items())
 
 

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from onward.benchmarks import changed
 from onward.cli.console import console
 from onward.cli.options import parse_pairs
-from onward.cli.progress import resumable
+from onward.cli.progress import progress_bar, resumable
 from onward.data.past import read_past
 from onward.errors import unknown
 
@@ -66,18 +64,8 @@ def pretrain(
 @contextlib.contextmanager
 def _live() -> Iterator[tuple[Callable[[int, int, float | None], None], Callable[[], None]]]:
     """Show progress on the error stream; yield what to call after a step, and while waiting."""
-    terminal = Console(stderr=True)
-    progress = Progress(
-        TextColumn("[bold]step {task.completed}/{task.total}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[loss]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=terminal,
-        transient=True,
-        disable=not terminal.is_terminal,
-    )
+    progress = progress_bar("[bold]step {task.completed}/{task.total}", "{task.fields[loss]}")
+    terminal = progress.console
     bar = progress.add_task("", total=None, loss="")
 
     def watch(done: int, steps: int, loss: float | None) -> None:

@@ -18,6 +18,30 @@ from rich.progress import (
 from onward.loop import Event, Watch
 
 
+def progress_bar(done: str, *more: str) -> Progress:
+    """Return a bar on the error stream, with the time that is left; none without a terminal.
+
+    Parameters
+    ----------
+    done
+        What stands in front of the bar, as a template of rich.
+    more
+        What stands behind it.
+    """
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn(done),
+        BarColumn(bar_width=24),
+        *map(TextColumn, more),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
 @contextlib.contextmanager
 def live(runs: int, periods: int) -> Iterator[Watch]:
     """Show progress over `runs` runs of `periods` periods each, on the error stream.
@@ -26,18 +50,10 @@ def live(runs: int, periods: int) -> Iterator[Watch]:
     ------
     A function to watch the runs with.
     """
-    console = Console(stderr=True)
-    progress = Progress(
-        TextColumn("[bold]{task.fields[runs_done]}/{task.fields[runs]} runs"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[now]}", style="cyan"),
-        TextColumn("{task.fields[last]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
+    progress = progress_bar(
+        "[bold]{task.fields[runs_done]}/{task.fields[runs]} runs",
+        "[cyan]{task.fields[now]}",
+        "{task.fields[last]}",
     )
     bar = progress.add_task("", total=runs * periods, runs=runs, runs_done=0, now="", last="")
     done: dict[str, int] = {}
@@ -58,7 +74,8 @@ def live(runs: int, periods: int) -> Iterator[Watch]:
             shown = "—" if value is None else f"{value:.3f}"
             progress.update(bar, last=f"last {metric} {shown}")
         if event.kind in ("waiting", "resumed", "replayed"):
-            console.print(_NOTES[event.kind].format(name=name), highlight=False)
+            note = _NOTES[event.kind].format(name=name)
+            progress.console.print(note, highlight=False)
         progress.update(bar, completed=sum(done.values()), runs_done=len(finished))
 
     with progress:
@@ -73,17 +90,7 @@ def reading(total: int, what: str) -> Iterator[Callable[[int], None]]:
     ------
     A function to call with how many more have been.
     """
-    console = Console(stderr=True)
-    progress = Progress(
-        TextColumn(f"reading {{task.completed:,.0f}} of {{task.total:,.0f}} {what}"),
-        BarColumn(bar_width=24),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
+    progress = progress_bar(f"reading {{task.completed:,.0f}} of {{task.total:,.0f}} {what}")
     bar = progress.add_task("", total=total)
     with progress:
         yield lambda done: progress.advance(bar, done)

@@ -64,7 +64,6 @@ class LinearProbe:
         """Let the weights live in these rows, by default in rows of their own."""
         self._weight = torch.zeros(self.room, self.width) if weight is None else weight
         self._bias = torch.zeros(self.room) if bias is None else bias
-        self._gradient = torch.zeros(self.room, self.width)
         for name, home in (("weight", self._weight), ("bias", self._bias)):
             before, shown = self.parameters[name], home[: self.classes]
             shown[: len(before)] = before
@@ -85,8 +84,7 @@ class LinearProbe:
         # Rows for the whole room: a product of another shape may add in another order, and a probe
         # is to learn the same, bit for bit, whoever stands beside it.
         padded = torch.nn.functional.pad(slope, (0, self.room - self.classes))
-        torch.mm(padded.t(), self.seen, out=self._gradient)
-        self.parameters["weight"].grad = self._gradient[: self.classes]
+        self.parameters["weight"].grad = (padded.t() @ self.seen)[: self.classes]
         self.parameters["bias"].grad = slope.sum(0)
 
     def forget(self) -> None:
@@ -109,7 +107,7 @@ class LinearProbe:
 
     def _draw(self, first: int, generator: torch.Generator) -> None:
         for parameter in self.parameters.values():
-            draw_uniform(parameter[first : self.classes], self.width, generator)
+            draw_uniform(parameter[first:], self.width, generator)
 
 
 def width_of(shape: tuple[int, ...]) -> int:
@@ -126,10 +124,3 @@ def draw_uniform(weights: torch.Tensor, width: int, generator: torch.Generator) 
     """Draw weights uniform in ±1/√width, as `torch.nn.Linear` does."""
     bound = width**-0.5
     weights.copy_(torch.rand(weights.shape, generator=generator) * 2 * bound - bound)
-
-
-def gradient_of(parameter: torch.Tensor) -> torch.Tensor:
-    """Return where a parameter's gradient goes: one buffer for all steps."""
-    if parameter.grad is None:
-        parameter.grad = torch.zeros_like(parameter)
-    return parameter.grad

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import torch
 
-from onward.models.linear import LinearProbe, draw_uniform, gradient_of, width_of
+from onward.models.linear import LinearProbe, draw_uniform, width_of
 
 
 class MLP:
@@ -73,8 +73,8 @@ class MLP:
         """Set the gradient of the last `forward` on all parameters."""
         self._head.backward(slope)
         slope = self._slope_below(slope, self._hidden)
-        torch.mm(slope.t(), self._inputs, out=gradient_of(self.parameters["hidden_weight"]))
-        torch.sum(slope, 0, out=gradient_of(self.parameters["hidden_bias"]))
+        torch.mm(slope.t(), self._inputs, out=_gradient_of(self.parameters["hidden_weight"]))
+        torch.sum(slope, 0, out=_gradient_of(self.parameters["hidden_bias"]))
 
     def forget(self) -> None:
         """Let go of the last inputs."""
@@ -106,8 +106,15 @@ class MLP:
 
     def _slope_below(self, slope: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
         """Take a slope through the last layer: units that were off pass nothing on."""
-        return (slope @ self.parameters["weight"][: self.classes]) * (hidden > 0)
+        return (slope @ self.parameters["weight"]) * (hidden > 0)
 
     def _draw_hidden(self, generator: torch.Generator) -> None:
         for name in ("hidden_weight", "hidden_bias"):
             draw_uniform(self.parameters[name], self._width, generator)
+
+
+def _gradient_of(parameter: torch.Tensor) -> torch.Tensor:
+    """Return where a parameter's gradient goes: one buffer for all steps."""
+    if parameter.grad is None:
+        parameter.grad = torch.zeros_like(parameter)
+    return parameter.grad

@@ -8,6 +8,7 @@ from onward.seeds import Draws, draws
 from onward.train.augment import augmented
 from onward.train.method import TrainingSet
 from onward.types import Array, Rows, View
+from onward.view import aligned
 
 
 class Steps:
@@ -75,12 +76,12 @@ class Inputs:
         if not self._kept:
             inputs = first.inputs(positions, out=self._buffer)
             if self._buffer is None or len(inputs) > len(self._buffer):
-                self._buffer = inputs
+                self._buffer = aligned(inputs.shape, inputs.dtype)
             return inputs
         new, kept = positions[: -self._kept], positions[-self._kept :]
         if self._buffer is None:
             memory = first.inputs(kept)
-            self._buffer = np.empty((self._size + len(memory), *memory.shape[1:]), memory.dtype)
+            self._buffer = aligned((self._size + len(memory), *memory.shape[1:]), memory.dtype)
             self._buffer[self._size :] = memory
         else:
             first.count(kept)
