@@ -1,6 +1,7 @@
 """An outcome in words, the same in the terminal, in Markdown and in the file of results."""
 
 import math
+import re
 
 from onward.report.summary import MISSING, Measure
 from onward.report.words import seeds as count_seeds
@@ -61,6 +62,17 @@ def seeds_used(outcome: Outcome) -> str:
     counts = sorted({len(each.repetitions) for each in outcome.plan.planned})
     most = count_seeds(counts[-1])
     return most if len(counts) == 1 else f"{counts[0]} to {most}"
+
+
+def file_name(row: str) -> str:
+    """Return what the picture of a row is called.
+
+    Examples
+    --------
+    >>> file_name("linear/ewc")
+    'linear-ewc.png'
+    """
+    return re.sub(r"[^\w.=-]", "-", row) + ".png"
 
 
 def duration(seconds: float) -> str:
