@@ -10,6 +10,7 @@ from onward.reproduce.table import Column, Missing, PaperTable, Row, Run, first_
 from onward.sweep import Job
 
 RECIPES = ("cpu", "paper")
+_FEW = 8
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,12 @@ class Plan:
             names = found.setdefault(reason, [])
             if name not in names:
                 names.append(name)
-        return found
+        return {reason: _few(names) for reason, names in found.items()}
+
+
+def _few(names: list[str]) -> list[str]:
+    """Return the first and the last of many names."""
+    return names if len(names) <= _FEW else [*names[:2], f"… {len(names) - 3} more", names[-1]]
 
 
 def plan(

@@ -1,6 +1,6 @@
 """An outcome for the terminal: two lines a row, ours and theirs, then the claims."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from rich import box
@@ -13,7 +13,10 @@ from onward.report.summary import MISSING, Measure
 from onward.reproduce import words
 from onward.reproduce.claims import Cell, Judgement
 from onward.reproduce.engine import Outcome
+from onward.reproduce.table import Row
 
+# So many methods fit beside each other.
+_ABREAST = 7
 _STYLES = {"holds": "bold green", "does not hold": "bold red", "cannot tell": "bold yellow"}
 
 
@@ -26,7 +29,13 @@ def _parts(outcome: Outcome) -> Iterator[RenderableType]:
     table = outcome.plan.table
     yield Text(f"{table.name} · {table.title}", style="bold")
     yield Text(table.citation, style="dim")
-    yield _upright(outcome) if table.upright else _table(outcome)
+    if table.upright:
+        rows = outcome.plan.rows()
+        yield from (
+            _upright(outcome, rows[at : at + _ABREAST]) for at in range(0, len(rows), _ABREAST)
+        )
+    else:
+        yield _table(outcome)
     yield Text(
         f"percent, mean{'' if table.upright else ' ± one standard deviation'}; ours: "
         f"{outcome.plan.data}, {outcome.plan.recipe} recipe, {words.seeds_used(outcome)}; "
@@ -63,9 +72,9 @@ def _table(outcome: Outcome) -> Table:
     return result
 
 
-def _upright(outcome: Outcome) -> Table:
+def _upright(outcome: Outcome, rows: Sequence[Row]) -> Table:
     """Return columns one below the other: a method from period to period. Means alone fit in."""
-    rows, table = outcome.plan.rows(), outcome.plan.table
+    table = outcome.plan.table
     result = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     result.add_column("", overflow="fold", max_width=24)
     for row in rows:

@@ -82,8 +82,16 @@ def duration(seconds: float) -> str:
     --------
     >>> duration(40), duration(200), duration(8000), duration(400_000)
     ('40 s', '3 min', '2.2 h', '4.6 days')
+    >>> duration(1e9)
+    '31.7 years'
     """
-    for size, unit, digits in ((86_400, "days", 1), (3_600, "h", 1), (60, "min", 0)):
+    year = 365.25 * 86_400
+    for size, unit, digits in (
+        (year, "years", 1),
+        (86_400, "days", 1),
+        (3_600, "h", 1),
+        (60, "min", 0),
+    ):
         if seconds >= 1.5 * size:
             return f"{seconds / size:.{digits}f} {unit}"
     return f"{seconds:.0f} s"

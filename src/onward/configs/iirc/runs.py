@@ -19,6 +19,11 @@ CITATION = "Abdelsalam et al., IIRC, CVPR 2021"
 EMOJI = "emoji"
 _EMOJI_PERIODS = 10
 _SEEDS = 8
+# CPU seconds of a run, by recipe: cpu measured on the emoji edition, paper extrapolated from
+# multiply-accumulates, samples and epochs: a processor takes years for what a few GPUs take days.
+CIFAR = {"cpu": 5.0, "paper": 100_000.0}
+IMAGENET_LITE = {"cpu": 5.0, "paper": 15_000_000.0}
+IMAGENET_FULL = {"cpu": 5.0, "paper": 50_000_000.0}
 # Name, label, as published, method of the catalogue, its options, protocol if another one.
 METHODS: tuple[tuple[str, str, str | None, str, Mapping[str, Any], str | None], ...] = (
     ("finetune", "finetune", None, "finetune", {}, None),

@@ -3,13 +3,22 @@
 onward reproduce iirc/table7 --data emoji --recipe cpu --out DIR
 onward reproduce iirc/table7 --data FOLDER --recipe paper --out DIR
 
-Cost: TODO
+Cost: 104 runs, 9 min of CPU time (cpu) or 164.8 years (paper).
 """
 
 from functools import partial
 
 from onward.configs.iirc.claims import CLAIMS
-from onward.configs.iirc.runs import CITATION, NOTES, PACKAGE, caveats, columns, rows, run
+from onward.configs.iirc.runs import (
+    CITATION,
+    IMAGENET_FULL,
+    NOTES,
+    PACKAGE,
+    caveats,
+    columns,
+    rows,
+    run,
+)
 from onward.reproduce.table import PaperTable
 
 _PUBLISHED = ("ER", "iCaRL-CNN", "iCaRL-norm", "LUCIR", "joint")
@@ -20,7 +29,7 @@ TABLE = PaperTable(
     citation=f"{CITATION}, Table 7",
     package=PACKAGE,
     file="table7.csv",
-    rows=rows(_PUBLISHED, {"cpu": 5.0, "paper": 100_000_000.0}),
+    rows=rows(_PUBLISHED, IMAGENET_FULL),
     columns=columns(35),
     run=partial(run, "imagenet", "full"),
     caveats=caveats,
