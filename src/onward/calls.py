@@ -38,6 +38,6 @@ def known_classes(stream: Stream, period: Period, protocol: Protocol) -> Rows:
     """
     if protocol.batch is None:
         return np.full(len(period.train) + 1, len(period.classes))
-    earlier = [int(p.train.labels.max(initial=-1)) + 1 for p in stream[: period.index]]
+    earlier = [int(p.train.newest.max(initial=-1)) + 1 for p in stream[: period.index]]
     before = max(len(stream[0].classes), *earlier, 0)
-    return np.maximum.accumulate(np.concatenate([[before], period.train.labels + 1]))
+    return np.maximum.accumulate(np.concatenate([[before], period.train.newest + 1]))

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onward.results import predictions
+from onward.results.predictions import POOLED, pooled_places
 from onward.results.schema import Score
-from onward.types import Array, Call, Learner, Samples, Stream, Task, View
+from onward.types import Array, Call, Learner, Rows, Samples, Stream, Task, View
 
 
 class Test(NamedTuple):
@@ -48,22 +49,38 @@ class Exam:
         decisions = task.decode(outputs, classes, len(everything))
         return Exam(stream, task, tests, everything, outputs, decisions)
 
-    def scores(self, learned_upto: int) -> list[Score]:
-        """Return a score for each test."""
+    def scores(self, learned_upto: int, *, pooled: bool = False) -> list[Score]:
+        """Return a score for each test, and one for the tests of all periods together.
+
+        Parameters
+        ----------
+        learned_upto
+            The period that was learned last.
+        pooled
+            Whether the tests of all periods are also scored as one, each sample once.
+        """
         scores, end = [], 0
         for name, period, samples in self.tests:
             start, end = end, end + len(samples)
-            found = self.task.score(self.decisions[start:end], samples.labels)
-            scores.append(
-                Score(
-                    learned_upto=learned_upto,
-                    tested_on=period,
-                    test=name,
-                    samples=len(samples),
-                    scores={k: None if np.isnan(v) else v for k, v in found.items()},
-                )
-            )
+            scores.append(self._score(learned_upto, name, period, slice(start, end)))
+        if pooled:
+            of_periods = sum(len(test.samples) for test in self.tests if test.period is not None)
+            once = pooled_places(self.everything.rows[:of_periods])
+            scores.append(self._score(learned_upto, POOLED, None, once))
         return scores
+
+    def _score(
+        self, learned_upto: int, name: str, period: int | None, places: Rows | slice
+    ) -> Score:
+        samples = self.everything[places]
+        found = self.task.score(self.decisions[places], samples.labels)
+        return Score(
+            learned_upto=learned_upto,
+            tested_on=period,
+            test=name,
+            samples=len(samples),
+            scores={k: None if np.isnan(v) else v for k, v in found.items()},
+        )
 
     def stored(self) -> bytes:
         """Return the file of all single decisions."""

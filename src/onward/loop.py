@@ -5,7 +5,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from onward.results.folder import open_folder
 from onward.results.record import RunRecord, load_record
 from onward.results.schema import Progress, RunSpec, Score
 from onward.results.stream_card import write_stream_card
+from onward.stored import stored
 from onward.types import (
     Benchmark,
     Call,
@@ -169,9 +170,9 @@ class Loop:
             data_digest=benchmark.raw.digest,
             benchmark_options=dict(benchmark.options),
             task=benchmark.task.name,
-            protocol=asdict(benchmark.protocol),
+            protocol=stored(benchmark.protocol),
             recipe_name=benchmark.recipe,
-            recipe=asdict(recipe),
+            recipe=stored(recipe),
             recipe_changes=dict(benchmark.recipe_changes),
             method=chosen.name,
             method_options=dict(chosen.options),
@@ -280,7 +281,8 @@ class Loop:
         spent: Mapping[str, float],
     ) -> Generator[Turn, None, None]:
         shown, held_before = period.train[start:end], self.budget.held
-        self.budget.open(np.concatenate([shown.rows, period.unlabelled]), already_spent=spent)
+        rows = [shown.rows, period.unlabelled, period.validation.rows]
+        self.budget.open(np.concatenate(rows), already_spent=spent)
 
         def checkpoint(learner: Learner) -> None:
             inside = Progress(period=period.index, learned=start, inside_call=True)
@@ -290,7 +292,15 @@ class Loop:
         self.budget.checkpoint = checkpoint
         call = Call(self.budget)
         try:
-            view = View(self.stream.table, shown, classes, call, period.unlabelled)
+            view = View(
+                self.stream.table,
+                shown,
+                classes,
+                call,
+                period.unlabelled,
+                period.validation,
+                self.stream.complete,
+            )
             self.meter.charge(0.0)
             yield Turn((period.index, start), self.learner, view, self.budget)
             self.meter.charge(1.0)
@@ -310,7 +320,7 @@ class Loop:
             raise DivergedError(
                 f"{spec.method}, seed {spec.seed}, after period {name}: {error}"
             ) from error
-        scores = exam.scores(period.index)
+        scores = exam.scores(period.index, pooled=self.benchmark.protocol.pooled)
         self.folder.add(period.index, scores, exam.stored() if keep else None)
         self.watch(
             Event("tested", self.spec, period.index, self.learner, exam.outputs, tuple(scores))

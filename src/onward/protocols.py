@@ -1,6 +1,13 @@
 """The protocols, as literals."""
 
-from onward.types import Folds, Holdout, Protocol
+from collections.abc import Mapping
+
+from onward.types import Folds, Holdout, Protocol, Released
+
+
+def _by_name(*protocols: Protocol) -> Mapping[str, Protocol]:
+    return {protocol.name: protocol for protocol in protocols}
+
 
 IID = Protocol(
     name="iid",
@@ -40,6 +47,34 @@ OFFLINE = Protocol(
     split=Holdout(0.3),
 )
 
-PROTOCOLS = {
-    protocol.name: protocol for protocol in (IID, STREAMING, ONLINE, SEMI_SUPERVISED, OFFLINE)
-}
+INCOMPLETE = Protocol(
+    name="incomplete",
+    summary="show the labels that a period introduces and no others; test all of the past",
+    tests="past",
+    split=Released(1),
+    pooled=True,
+)
+
+COMPLETE = Protocol(
+    name="complete",
+    summary="as incomplete, but show all labels among the classes so far",
+    tests="past",
+    split=Released(1),
+    pooled=True,
+    complete=True,
+)
+
+JOINT = Protocol(
+    name="joint",
+    summary="learn all periods at once, with all labels: an upper bound, which no stream offers",
+    tests="last",
+    split=Released(1),
+    pooled=True,
+    complete=True,
+)
+
+PROTOCOLS = _by_name(IID, STREAMING, ONLINE, SEMI_SUPERVISED, OFFLINE)
+"""Where a sample has one label."""
+
+MANY_LABELS = _by_name(INCOMPLETE, COMPLETE, JOINT)
+"""Where it has many, which are introduced one after the other."""

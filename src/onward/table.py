@@ -65,8 +65,8 @@ class Table:
 class Samples:
     """Rows of a table, with the labels that go with them at one moment.
 
-    One label per sample is an array of class indices; many labels are a boolean matrix; boxes
-    are an object array.
+    One label per sample is an array of class indices; many labels are a row of them per sample,
+    -1 where it has fewer than the others; boxes are an object array.
     """
 
     rows: Rows
@@ -77,6 +77,11 @@ class Samples:
 
     def __getitem__(self, positions: Rows | slice) -> "Samples":
         return Samples(self.rows[positions], self.labels[positions])
+
+    @property
+    def newest(self) -> Array:
+        """The label of each sample; of many labels the one that was introduced last."""
+        return self.labels if self.labels.ndim == 1 else self.labels.max(1)
 
     @staticmethod
     def join(parts: Sequence["Samples"]) -> "Samples":

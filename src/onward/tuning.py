@@ -3,7 +3,7 @@
 import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from onward.files import storage, write_atomic
 from onward.learners import choose
 from onward.loop import Watch
 from onward.results.record import RunRecord
+from onward.stored import stored
 from onward.sweep import Job, benchmark_of, sweep
 
 COUNTED = ("runs", "iterations", "samples", "macs", "cpu_seconds")
@@ -241,14 +242,14 @@ def _diverged(settings: Mapping[str, Any], others: Sequence[Candidate], runs: in
 def _what_counts(source: Source, method: str, grid: Iterable[str]) -> dict[str, Any]:
     """Return what the settings of a tuning depend on, by the word for it."""
     benchmark = benchmark_of(source)
-    recipe = asdict(benchmark.recipes[benchmark.recipe])
+    recipe = stored(benchmark.recipes[benchmark.recipe])
     found = {
         "benchmark": benchmark.name,
         "data": benchmark.raw.digest,
         "method": method,
         "method's code": choose(method, None, benchmark.task).digest,
         "model": recipe.pop("model", None),
-        "protocol": asdict(benchmark.protocol),
+        "protocol": stored(benchmark.protocol),
         "options": dict(benchmark.options),
         "recipe": {name: value for name, value in recipe.items() if name not in grid},
     }

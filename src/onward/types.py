@@ -18,6 +18,7 @@ import numpy as np
 
 from onward.budget import Budget
 from onward.errors import OnwardError
+from onward.stored import LATER
 from onward.table import Array, Column, Rows, Samples, Table
 from onward.view import Call, View
 
@@ -50,41 +51,57 @@ __all__ = [
 ]
 
 
+_NONE = Samples(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
 @dataclass(frozen=True, eq=False)
 class Period:
-    """A dated slice of time: what it brings for training, and what tests it.
+    """A slice of time: what it brings for training, and what tests it.
 
-    ``train`` carries the labels that a learner is shown, ``test`` the labels that the judge
-    knows. ``classes`` is the label space once this period has arrived: it may grow from period
-    to period, always at its end. ``unlabelled`` samples come with the training samples and show
-    no label to anyone.
+    ``start`` and ``end`` are its first and last day, None where the data has an order and no
+    dates. ``train`` carries the labels that a learner is shown, ``test`` the labels that the judge
+    knows. ``classes`` is the label space once this period has arrived: it may grow from period to
+    period, always at its end. Where samples have many labels, the judge knows those to come too,
+    as indices into the classes of the last period, and leaves them out until their time.
+    ``unlabelled`` samples come with the training samples and show no label to anyone;
+    ``validation`` samples come with their labels, to judge on while a period is learned.
     """
 
     index: int
     name: str
-    start: date
-    end: date
+    start: date | None
+    end: date | None
     train: Samples
     test: Samples
     classes: tuple[str, ...]
     unlabelled: Rows = field(default_factory=lambda: np.empty(0, np.int64))
+    validation: Samples = field(default_factory=lambda: _NONE)
 
     @property
     def shown(self) -> Rows:
         """The rows that it brings for training, with labels and without."""
-        return np.concatenate([self.train.rows, self.unlabelled])
+        return np.concatenate([self.train.rows, self.unlabelled, self.validation.rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Stream(Sequence[Period]):
     """An immutable sequence of periods. It has no cursor: only iteration moves time.
 
-    ``static`` holds tests that belong to no period and are given after every one.
+    ``static`` holds tests that belong to no period and are given after every one. ``complete`` are
+    all labels that each row of the table will ever have, where a learner may know those of all
+    classes so far, also of samples that it holds since they had fewer; None where a sample keeps
+    the labels that it was shown with.
     """
 
     table: Table
     periods: tuple[Period, ...]
     static: Mapping[str, Samples] = field(default_factory=dict)
+    complete: Array | None = None
+
+    @property
+    def dated(self) -> bool:
+        """Whether its periods have dates, or only an order."""
+        return all(period.start is not None for period in self.periods)
 
     def __len__(self) -> int:
         return len(self.periods)
@@ -142,8 +159,9 @@ class Protocol:
     Parameters
     ----------
     tests
-        The periods tested after each one: ``all``, or only those in its ``future``; ``last`` is all
-        of them, once, after the last one, which then brings everything that there is to learn.
+        The periods tested after each one: ``all``, only those in its ``future``, or only those of
+        the ``past``, itself included; ``last`` is all of them, once, after the last one, which then
+        brings everything that there is to learn.
     split
         How training and test samples are kept apart.
     batch
@@ -153,16 +171,23 @@ class Protocol:
     labelled
         The share of the training groups whose labels are shown. The samples of the others come
         with each period as `Period.unlabelled`.
+    pooled
+        Whether the tests of all periods that are due are also scored as one, each sample once.
+    complete
+        Of samples with many labels: whether a learner sees all labels among the classes so far,
+        or only those that a period introduces.
     limits
         The budget, by the names of `onward.budget.LIMITS`.
     """
 
     name: str
     summary: str
-    tests: Literal["all", "future", "last"]
+    tests: Literal["all", "future", "past", "last"]
     split: Split
     batch: int | Literal["day"] | None = None
     labelled: float = 1.0
+    pooled: bool = field(default=False, metadata=LATER)
+    complete: bool = field(default=False, metadata=LATER)
     limits: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -189,7 +214,12 @@ def tested_periods(tests: str, learned_upto: int, periods: int) -> range:
     """Return the periods that are tested after one, by the word that a protocol has for it."""
     if tests == "last" and learned_upto + 1 < periods:
         return range(0)
-    return range(learned_upto + 1 if tests == "future" else 0, periods)
+    return {
+        "all": range(periods),
+        "last": range(periods),
+        "past": range(learned_upto + 1),
+        "future": range(learned_upto + 1, periods),
+    }[tests]
 
 
 @runtime_checkable
@@ -232,8 +262,8 @@ class Loss:
 class Task(Interface):
     """What is predicted: it owns the loss, the decoding, the distance and the score.
 
-    ``loss`` and ``distance`` work on the tensors of the gradient learner; ``decode`` and
-    ``score`` on arrays, with no learning framework.
+    ``decode`` and ``score`` work on arrays, with no learning framework, and all others on the
+    tensors of the gradient learner.
     """
 
     @property
@@ -249,6 +279,15 @@ class Task(Interface):
 
     def distance(self, outputs: Any, teacher: Any) -> Loss:
         """Compare outputs with another model's outputs for the same samples."""
+
+    def wanted(self, outputs: Any, targets: Any) -> Any:
+        """Return targets as probabilities, in the shape of the outputs."""
+
+    def probabilities(self, outputs: Any) -> Any:
+        """Return how probable outputs make each class."""
+
+    def towards(self, outputs: Any, wanted: Any) -> Loss:
+        """Compare outputs with probabilities: with those of `wanted`, this is `loss`."""
 
     def decode(self, outputs: Any, classes: tuple[str, ...], samples: int) -> Array:
         """Turn whatever `predict` returned into one decision per sample, or say what is wrong."""

@@ -35,12 +35,16 @@ class View:
         classes: tuple[str, ...],
         call: Call,
         unlabelled: Rows | None = None,
+        validation: Samples | None = None,
+        complete: Array | None = None,
     ) -> None:
         self.classes = classes
         self._table = table
         self._samples = Samples(_read_only(samples.rows), _read_only(samples.labels))
         self._call = call
         self._unlabelled = np.empty(0, np.int64) if unlabelled is None else unlabelled
+        self._validation = samples[:0] if validation is None else validation
+        self._complete = complete
 
     def __len__(self) -> int:
         return len(self._samples)
@@ -67,11 +71,22 @@ class View:
         return samples.labels
 
     @property
+    def newest(self) -> Array:
+        """The label of each sample; of many labels the one that was introduced last."""
+        return Samples(self.rows, self.labels).newest
+
+    @property
     def unlabelled(self) -> "View":
         """The samples that came with these ones and show no label, where the protocol has any."""
         self._for_learning("samples")
         nothing = np.empty(0, np.int64)
         return View(self._table, Samples(self._unlabelled, nothing), self.classes, self._call)
+
+    @property
+    def validation(self) -> "View":
+        """The samples to judge on while these are learned, where the benchmark has any."""
+        self._for_learning("samples")
+        return View(self._table, self._validation, self.classes, self._call)
 
     def inputs(self, positions: Rows | slice = slice(None), *, out: Array | None = None) -> Array:
         """Return the inputs of the samples at these positions, by default of all.
@@ -154,15 +169,28 @@ class View:
         """Return a view of these samples, shown by this call or held since before.
 
         The labels are those to learn from: a memory's are the ones that its samples were held with.
+        Where the protocol gives complete information, they are all those that are known by now.
         """
         self._for_learning("samples")
         if self._call.budget is not None:
             self._call.budget.require(rows, "to read")
-        return View(self._table, Samples(rows, labels), self.classes, self._call)
+        if self._complete is not None:
+            labels = known_labels(self._complete[rows], len(self.classes))
+        return View(
+            self._table, Samples(rows, labels), self.classes, self._call, complete=self._complete
+        )
 
     def also(self, rows: Rows, labels: Array) -> "View":
-        """Return this view with held samples behind it."""
+        """Return this view with held samples behind it.
+
+        With complete information a sample has the same labels whenever it was shown, so those that
+        are held twice, or are shown again, are there once.
+        """
         mine = self._for_learning("samples")
+        if self._complete is not None:
+            places = np.sort(np.unique(rows, return_index=True)[1])
+            places = places[~np.isin(rows[places], mine.rows)]
+            rows, labels = rows[places], labels[places]
         both = Samples.join([mine, Samples(rows, labels)])
         return self.of(both.rows, both.labels)
 
@@ -192,6 +220,17 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     space = np.empty(math.prod(shape) * dtype.itemsize + line, np.uint8)
     start = -space.ctypes.data % line
     return space[start : start + space.size - line].view(dtype).reshape(shape)
+
+
+def known_labels(labels: Array, classes: int) -> Array:
+    """Return rows of labels without those of classes that are still to come.
+
+    Examples
+    --------
+    >>> known_labels(np.array([[0, 7], [1, -1]]), 5).tolist()
+    [[0, -1], [1, -1]]
+    """
+    return np.where(labels < classes, labels, -1)
 
 
 def _read_only(array: Array) -> Array:

@@ -116,7 +116,7 @@ def _parts(stream: Stream) -> list[str]:
     periods = [
         digest(
             *(p.name, str(p.start), str(p.end), p.classes),
-            *(*_arrays(p.train), p.unlabelled, *_arrays(p.test)),
+            *(*_arrays(p.train), p.unlabelled, *_arrays(p.validation), *_arrays(p.test)),
         )
         for p in stream
     ]

@@ -38,6 +38,12 @@ def rows_after(stream: Stream, upto: int) -> Rows:
     in neither that are dated after the period.
     """
     later = upto + 1 < len(stream)
+    if not stream.dated:
+        parts = [samples.rows for samples in stream.static.values()]
+        parts += [
+            rows for period in stream[upto + 1 :] for rows in (period.shown, period.test.rows)
+        ]
+        return np.setdiff1d(np.concatenate([np.empty(0, np.int64), *parts]), rows_of(stream, upto))
     border = stream[upto + 1].start if later else stream[upto].end
     days = dates(stream.table)
     after = days >= np.datetime64(border) if later else days > np.datetime64(border)

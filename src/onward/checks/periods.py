@@ -15,8 +15,11 @@ def periods_share_no_sample(subject: StreamSubject) -> str:
     """No sample is in two periods, on both sides of a split, or twice on one side.
 
     Where all of a period is learned and only the future is tested, its two sides are the same
-    samples, and neither more nor fewer.
+    samples, and neither more nor fewer. Where samples have many labels, which come one after the
+    other, a sample may come again with another label, on the same side.
     """
+    if subject.many_labels:
+        return _sides_share_no_sample(subject.stream)
     owner: dict[int, str] = {}
     parts = sides(subject.stream)
     if isinstance(subject.split, Undivided):
@@ -33,6 +36,28 @@ def periods_share_no_sample(subject: StreamSubject) -> str:
                 )
             owner[row] = name
     return f"{len(owner)} samples"
+
+
+def _sides_share_no_sample(stream: Stream) -> str:
+    learned = np.unique(np.concatenate([period.train.rows for period in stream]))
+    others = {
+        "tested": testing_rows(stream),
+        "validated": np.concatenate([period.validation.rows for period in stream]),
+    }
+    for what, rows in others.items():
+        both = np.intersect1d(learned, rows)
+        if len(both):
+            raise expected(
+                f"no sample both learned and {what}",
+                f"{len(both)} of them (first: row {both[0]})",
+                "Split the samples before periods are cut",
+            )
+    for name, samples in sides(stream):
+        if len(np.unique(samples.rows)) < len(samples):
+            raise expected(
+                f"every row once in {name}", "one that is there twice", "Join its labels in one row"
+            )
+    return f"{len(learned)} samples learned, none of them tested"
 
 
 def _require_one_side(subject: StreamSubject) -> None:
@@ -59,6 +84,7 @@ def every_sample_has_its_period(subject: StreamSubject) -> str:
     Static tests leave out the samples whose group is trained on, so what is missing is judged
     over all folds, or with the groups that are trained on set aside.
     """
+    _require_dates(subject.stream)
     table, streams = subject.stream.table, subject.streams
     # Not "from the start on": a sample without a date must have its period too.
     wanted = ~(dates(table) < np.datetime64(subject.stream[0].start))
@@ -146,14 +172,17 @@ def the_stream_has_no_cursor(subject: StreamSubject) -> None:
 def time_moves_forward(subject: StreamSubject) -> None:
     """Periods are numbered and dated in order, and each holds only samples of its dates."""
     stream = subject.stream
+    _require_dates(stream)
     for before, after in pairwise(stream):
-        if not before.start < after.start:
+        if not np.datetime64(before.start) < np.datetime64(after.start):
             raise expected(
                 f"period {after.index} to start after {before.start}", f"{after.start}", _SORT
             )
     days = dates(stream.table)
     for position, period in enumerate(stream):
-        if period.index != position or not period.start <= period.end:
+        if period.index != position or not (
+            np.datetime64(period.start) <= np.datetime64(period.end)
+        ):
             raise expected(
                 f"period number {position}, from its start to its end",
                 f"number {period.index}, from {period.start} to {period.end}",
@@ -172,30 +201,38 @@ def time_moves_forward(subject: StreamSubject) -> None:
                 )
 
 
+def _require_dates(stream: Stream) -> None:
+    if not stream.dated:
+        raise Skipped("the periods have an order and no dates")
+
+
 def labels_are_classes(subject: StreamSubject) -> str:
-    """Every label is one of the classes that its period knows, one per sample."""
+    """Every label is one of the classes that its period knows, one per sample.
+
+    Where samples have many, the judge knows those of the last period too.
+    """
+    every = len(subject.stream[-1].classes)
     for period in subject.stream:
-        known = len(period.classes)
-        for side, samples in (("train", period.train), ("test", period.test)):
+        for side, samples in (
+            ("train", period.train),
+            ("validation", period.validation),
+            ("test", period.test),
+        ):
+            known = every if subject.many_labels and side == "test" else len(period.classes)
             labels = samples.labels
             where = f"in {side} of period {period.index}"
             if len(labels) != len(samples.rows):
                 raise expected(
                     f"{len(samples.rows)} labels {where}", f"{len(labels)}", "Label every row once"
                 )
-            if labels.dtype.kind in "iu" and labels.ndim == 1 and len(labels):
-                if labels.min() < 0 or labels.max() >= known:
+            if len(labels):
+                newest = samples.newest
+                if newest.min() < 0 or newest.max() >= known:
                     raise expected(
                         f"labels from 0 to {known - 1} {where}",
-                        f"{labels.min()} to {labels.max()}",
+                        f"{newest.min()} to {newest.max()}",
                         "Let a label be an index into the period's classes",
                     )
-            elif labels.dtype == bool and labels.shape[1:] != (known,):
-                raise expected(
-                    f"a column for each of {known} classes {where}",
-                    f"shape {labels.shape}",
-                    "Let the columns follow the period's classes",
-                )
     return f"{len(subject.stream[-1].classes)} classes"
 
 

@@ -35,6 +35,11 @@ class StreamSubject:
         """When the benchmark's protocol tests; None of a bare stream."""
         return None if isinstance(self.given, Stream) else self.given.protocol.tests
 
+    @property
+    def many_labels(self) -> bool:
+        """Whether samples have rows of labels."""
+        return self.stream[0].train.labels.ndim == 2
+
     @cached_property
     def stream(self) -> Stream:
         """The stream to look at."""

@@ -5,16 +5,17 @@ from numpy.typing import ArrayLike
 
 from onward.memory.keyed import Keyed
 from onward.memory.memory import arrivals
-from onward.types import Array
+from onward.types import Array, Samples
 
 
 class Balanced(Keyed):
     """Keeps `capacity` samples, as evenly over the classes as what was seen allows.
 
-    Where the memory overflows, the largest class loses a random sample. A class's share is a
-    uniform sample of all of that class that was seen, so a class that recurs is refreshed; GDumb's
-    own sampler turns samples of a full class away. Where the capacity does not divide evenly,
-    a random order of the classes, drawn from the seed, says which of them keep one more.
+    A sample with many labels counts with the newest of them. Where the memory overflows, the
+    largest class loses a random sample. A class's share is a uniform sample of all of that class
+    that was seen, so a class that recurs is refreshed; GDumb's own sampler turns samples of a full
+    class away. Where the capacity does not divide evenly, a random order of the classes, drawn from
+    the seed, says which of them keep one more.
 
     Parameters
     ----------
@@ -48,9 +49,10 @@ class Balanced(Keyed):
         # ever shrink, so that is a uniform sample of the class.
         keys = np.concatenate([self._keys, self._rng.random(len(rows))])
         rows = np.concatenate([self.rows, rows])
-        labels = np.concatenate([self.labels, labels])
-        by_class = np.lexsort((-keys, labels))
-        grouped = labels[by_class]
+        labels = np.concatenate([self.labels, labels]) if len(self.rows) else labels
+        classes = Samples(rows, labels).newest
+        by_class = np.lexsort((-keys, classes))
+        grouped = classes[by_class]
         rank = np.arange(len(grouped)) - np.searchsorted(grouped, grouped)
         # Places go round the classes, one to each in turn, until none is left.
         turns = np.lexsort((self._turn(grouped), rank))

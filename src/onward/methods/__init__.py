@@ -36,7 +36,7 @@ class MethodCard:
     name: str
     make: type[GradientMethod] | type[Learner]
     source: str
-    tasks: tuple[str, ...] = ("one_label",)
+    tasks: tuple[str, ...] = ("one_label", "many_labels")
     inputs: Literal["any", "images"] = "any"
 
     @property
@@ -61,6 +61,12 @@ METHODS: Mapping[str, MethodCard] = {
         MethodCard("lwf", LwF, "Li and Hoiem 2016"),
         MethodCard("agem", AGEM, "Chaudhry et al. 2019"),
         MethodCard("cwr", CWRStar, "Lomonaco et al. 2020"),
-        MethodCard("pretrain_probe", PretrainProbe, "CLEAR, Figure 5", inputs="images"),
+        MethodCard(
+            "pretrain_probe",
+            PretrainProbe,
+            "CLEAR, Figure 5",
+            tasks=("one_label",),
+            inputs="images",
+        ),
     )
 }

@@ -58,7 +58,7 @@ class CWRStar(GradientMethod):
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and count them by class."""
-        counts = np.bincount(new.labels, minlength=len(new.classes))
+        counts = np.bincount(new.newest, minlength=len(new.classes))
         self._past, self._met = (
             np.pad(known, (0, len(counts) - len(known))) for known in (self._past, self._current)
         )

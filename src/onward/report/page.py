@@ -150,11 +150,11 @@ def _section(
 ) -> Section:
     shown = shown_metrics(group)
     best = {name: decided_best(group, name) for name in shown}
-    compared = against(group, BASELINE)
+    compared = against(group, BASELINE, shown[0]) if shown else {}
     periods = group[0].spec.periods
     years = None
     if card is not None and len(card.periods) == len(periods):
-        years = years_by_distance(card.periods)
+        years = years_by_distance(card.periods) or None
     curves = [curve(item) for item in group]
     return Section(
         summaries=group,

@@ -18,8 +18,8 @@ class CardPeriod(pydantic.BaseModel):
     """One period on a stream's card."""
 
     name: str
-    start: date
-    end: date
+    start: date | None
+    end: date | None
     samples: int
 
 
@@ -69,9 +69,13 @@ def environments(records: Iterable[RunRecord]) -> list[Environment]:
 def years_by_distance(periods: Sequence[CardPeriod]) -> dict[int, float]:
     """Return how many years lie between two periods at each distance, on average.
 
-    Periods need not be equally long, so a distance in periods is not one in years.
+    Periods need not be equally long, so a distance in periods is not one in years. Empty where
+    periods have no dates.
     """
-    starts = np.array([period.start.toordinal() for period in periods]) / _DAYS_PER_YEAR
+    days = [period.start.toordinal() for period in periods if period.start is not None]
+    if len(days) < len(periods):
+        return {}
+    starts = np.array(days) / _DAYS_PER_YEAR
     apart = starts[None, :] - starts[:, None]
     return {
         distance: float(np.diagonal(apart, distance).mean())

@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from onward.errors import OnwardError
 from onward.metrics import METRICS as CATALOGUE
+from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
 from onward.results.schema import RunSpec
 
 # The future comes first: it is what a deployed model is for.
 METRICS = ("next_domain", "forward_transfer", "in_domain", "accuracy", "backward_transfer")
+# Of the tests of all periods so far taken as one: of the last model, and as a mean over all models.
+POOLED_METRICS = ("pooled", "pooled_mean")
 # Of the last model alone: all there is where everything is learned at once.
 FINAL = "final"
 COSTS = ("cpu_seconds", "macs", "samples", "stored_samples", "parameters")
@@ -99,14 +102,20 @@ class Summary:
 
     @cached_property
     def metrics(self) -> dict[str, Measure]:
-        """CLEAR's metrics and the last model's mean over all periods, per seed."""
+        """CLEAR's metrics, the last model's mean over all periods, and pooled tests, per seed."""
         found = {name: self._measure(f"clear.{name}") for name in METRICS}
-        return {**found, FINAL: self._measure("literature.gem_average_accuracy")}
+        found[FINAL] = self._measure("literature.gem_average_accuracy")
+        if self.spec.protocol.get("pooled"):
+            curves = [record.static(POOLED) for record in self.records]
+            found["pooled"] = Measure(tuple(float(curve[-1]) for curve in curves))
+            found["pooled_mean"] = Measure(tuple(float(np.nanmean(curve)) for curve in curves))
+        return found
 
     @cached_property
     def static(self) -> dict[str, Measure]:
         """The last model's score on each static test, per seed."""
-        tests = {score.test for score in self.records[0].scores if score.tested_on is None}
+        scores = self.records[0].scores
+        tests = {score.test for score in scores if score.tested_on is None} - {POOLED}
         return {
             test: Measure(tuple(float(record.static(test)[-1]) for record in self.records))
             for test in sorted(tests)
@@ -155,9 +164,12 @@ def unfinished(records: Iterable[RunRecord]) -> list[RunRecord]:
 
 def shown_metrics(summaries: Sequence[Summary]) -> list[str]:
     """Return the metrics that a protocol fills; `FINAL` where all is learned at once."""
+    names = [*POOLED_METRICS, *METRICS]
     if summaries[0].spec.protocol["tests"] == "last":
-        return [FINAL]
-    return [name for name in METRICS if any(item.metrics[name].known for item in summaries)]
+        names = ["pooled", FINAL]
+    filled = (item.metrics for item in summaries)
+    known = {name for found in filled for name, measure in found.items() if measure.known}
+    return [name for name in names if name in known]
 
 
 def by_setting(summaries: Sequence[Summary]) -> list[list[Summary]]:

@@ -64,7 +64,8 @@ def _stale(past: Sequence[Summary], card: StreamCard | None) -> Finding | None:
     apart = len(scratch.spec.periods) - 1
     time = "1 period costs" if apart == 1 else f"{apart} periods cost"
     if card is not None and len(card.periods) == apart + 1:
-        time = f"{years_by_distance(card.periods)[apart]:.1f} years cost"
+        years = years_by_distance(card.periods)
+        time = f"{years[apart]:.1f} years cost" if years else time
     verdict = compare(found.home.values, found.abroad.values)
     return Finding(
         "What goes stale?",

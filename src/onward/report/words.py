@@ -9,6 +9,8 @@ METRICS = {
     "accuracy": ("accuracy", "all periods so far"),
     "backward_transfer": ("backward transfer", "all earlier periods"),
     "final": ("final", "all periods, once all are learned"),
+    "pooled": ("pooled", "all samples so far as one test, after the last period"),
+    "pooled_mean": ("pooled mean", "the same after each period, on average"),
 }
 """By name: how a metric is written, and which periods it averages."""
 

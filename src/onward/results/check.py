@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from onward.errors import OnwardError
 from onward.results import predictions
@@ -12,7 +13,7 @@ from onward.results.read import check_checkpoint, check_mark, checkpoints, read_
 from onward.results.record import RunRecord, load_record
 from onward.results.schema import Manifest, Score
 from onward.tasks import TASKS
-from onward.types import Array, tested_periods
+from onward.types import Rows, tested_periods
 
 
 @dataclass(frozen=True)
@@ -94,29 +95,40 @@ def _scores_differ(record: RunRecord) -> Iterator[str]:
     if len(stored) != len(record.scores):
         yield "scores.jsonl has the same cell twice"
     for learned_upto, (table, _) in record.decisions.items():
-        tests = table.column("test").to_numpy(zero_copy_only=False)
-        tested_on = table.column("tested_on").to_numpy()
-        target = table.column("target").to_numpy()
-        decision = table.column("decision").to_numpy()
-        for test, period in sorted(set(zip(tests, tested_on.tolist(), strict=True))):
-            cell = (tests == test) & (tested_on == period)
-            key = (learned_upto, test, None if period == predictions.STATIC else period)
-            again = task.score(decision[cell], target[cell])
-            yield from _cell_differs(key, stored.pop(key, None), again, cell)
+        target, decision = predictions.judged(table)
+        for (test, period), places in _cells(table, pooled=record.spec.protocol.get("pooled")):
+            key = (learned_upto, test, period)
+            again = task.score(decision[places], target[places])
+            yield from _cell_differs(key, stored.pop(key, None), again, len(places))
     if record.decisions:
         for key in stored:
             yield f"scores.jsonl has the cell {key}, for which no decisions are stored"
 
 
+def _cells(
+    table: pa.Table, *, pooled: bool | None
+) -> Iterator[tuple[tuple[str, int | None], Rows]]:
+    """Yield each test of a predictions file with the places of its samples."""
+    tests = table.column("test").to_numpy(zero_copy_only=False)
+    tested_on = table.column("tested_on").to_numpy()
+    for test, period in sorted(set(zip(tests, tested_on.tolist(), strict=True))):
+        places = np.flatnonzero((tests == test) & (tested_on == period))
+        yield (test, None if period == predictions.STATIC else period), places
+    if pooled:
+        of_periods = np.flatnonzero(tested_on != predictions.STATIC)
+        ids = table.column("id").to_numpy(zero_copy_only=False)[of_periods]
+        yield (predictions.POOLED, None), of_periods[predictions.pooled_places(ids)]
+
+
 def _cell_differs(
-    key: tuple[int, str, int | None], score: Score | None, again: dict[str, float], cell: Array
+    key: tuple[int, str, int | None], score: Score | None, again: dict[str, float], samples: int
 ) -> Iterator[str]:
     where = f"after period {key[0]}, test {key[1]}" + ("" if key[2] is None else f" {key[2]}")
     if score is None:
         yield f"{where}: decisions are stored, but scores.jsonl has no such cell"
         return
-    if score.samples != int(cell.sum()):
-        yield f"{where}: expected {score.samples} decisions, found {int(cell.sum())}"
+    if score.samples != samples:
+        yield f"{where}: expected {score.samples} decisions, found {samples}"
     plain = {name: None if np.isnan(value) else value for name, value in again.items()}
     if plain != score.scores:
         yield f"{where}: scores.jsonl says {score.scores}, the stored decisions give {plain}"

@@ -9,9 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from onward.errors import DamagedFolderError
-from onward.types import Array
+from onward.types import Array, Rows
 
 STATIC = -1
+POOLED = "pooled"
+"""The name of the score over the tests of all periods together; its decisions are theirs."""
 
 
 def encode(
@@ -33,24 +35,55 @@ def encode(
     ids
         Its id.
     targets
-        What the judge knows.
+        What the judge knows: a class index each, or rows of them, -1 where there are fewer.
     decisions
-        What the learner answered.
+        What the learner answered: a class index each, or a boolean row over the classes that it
+        knew.
     classes
         The label space that targets and decisions index into.
     """
+    metadata = {"classes": json.dumps(classes)}
+    if decisions.ndim == 2:
+        metadata["known"] = str(decisions.shape[1])
+        decisions = np.packbits(decisions, axis=1)
     table = pa.table(
         {
             "test": pa.array(tests.astype(str)).dictionary_encode(),
             "tested_on": pa.array(tested_on.astype(np.int32)),
             "id": pa.array(ids.astype(str)),
-            "target": pa.array(targets),
-            "decision": pa.array(decisions),
+            "target": _column(targets),
+            "decision": _column(decisions),
         }
-    ).replace_schema_metadata({"classes": json.dumps(classes)})
+    ).replace_schema_metadata(metadata)
     sink = io.BytesIO()
     pq.write_table(table, sink, compression="zstd")
     return sink.getvalue()
+
+
+def _column(values: Array) -> pa.Array:
+    flat = pa.array(values.reshape(-1))
+    return flat if values.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+
+
+def judged(table: pa.Table) -> tuple[Array, Array]:
+    """Return targets and decisions as `encode` was given them."""
+    target, decision = (_values(table.column(name)) for name in ("target", "decision"))
+    known = (table.schema.metadata or {}).get(b"known")
+    if known is not None:
+        decision = np.unpackbits(decision, axis=1, count=int(known)).astype(np.bool_)
+    return target, decision
+
+
+def _values(column: pa.ChunkedArray) -> Array:
+    if not pa.types.is_fixed_size_list(column.type):
+        return np.asarray(column.to_numpy())
+    flat = pa.chunked_array([chunk.flatten() for chunk in column.chunks], column.type.value_type)
+    return np.asarray(flat.to_numpy()).reshape(-1, column.type.list_size)
+
+
+def pooled_places(samples: Array) -> Rows:
+    """Return where each sample stands first, by its row or its id."""
+    return np.sort(np.unique(samples, return_index=True)[1])
 
 
 def decode(path: Path) -> tuple[pa.Table, tuple[str, ...]]:

@@ -12,6 +12,8 @@ from onward.results import predictions
 from onward.results.read import check_mark, read_cost, read_manifest, read_scores, read_spec
 from onward.results.schema import Cost, Manifest, RunSpec, Score
 from onward.tasks import TASKS
+from onward.tasks.many_labels import label_sets
+from onward.types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,10 @@ class RunRecord:
         return values
 
     def class_matrix(self) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-        """Return accuracies as an array (learned_upto, tested_on, class), and the classes."""
+        """Return the share of right answers among the samples of each class, and the classes.
+
+        An array (learned_upto, tested_on, class).
+        """
         if not self.decisions:
             raise OnwardError("this run kept no predictions; run it without --no-predictions")
         periods = len(self.spec.periods)
@@ -70,12 +75,12 @@ class RunRecord:
         result = np.full((periods, periods, len(classes)), np.nan)
         for learned_upto, (table, _) in self.decisions.items():
             tested_on = table.column("tested_on").to_numpy()
-            target = table.column("target").to_numpy()
-            right = table.column("decision").to_numpy() == target
+            said, true = _by_class(*predictions.judged(table), len(classes))
             for period in np.unique(tested_on[tested_on != predictions.STATIC]):
-                for label in np.unique(target[tested_on == period]):
-                    cell = (tested_on == period) & (target == label)
-                    result[learned_upto, period, label] = right[cell].mean()
+                cell = tested_on == period
+                tested, right = true[cell].sum(0), (said & true)[cell].sum(0)
+                there = tested > 0
+                result[learned_upto, period, there] = right[there] / tested[there]
         return result, classes
 
     def _value(self, score: Score, metric: str | None) -> float:
@@ -84,6 +89,17 @@ class RunRecord:
             raise unknown("score", name, score.scores, "onward show DIR --json")
         value = score.scores[name]
         return np.nan if value is None else value
+
+
+def _by_class(
+    target: Array, decision: Array, classes: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return decisions and targets as boolean matrices over all classes."""
+    if decision.ndim == 1:
+        decision = np.arange(classes) == decision[:, None]
+    said = np.zeros((len(decision), classes), np.bool_)
+    said[:, : decision.shape[1]] = decision
+    return said, label_sets(target, classes)
 
 
 def load_record(folder: Path, *, with_decisions: bool = True) -> RunRecord:

@@ -37,13 +37,15 @@ def write_stream_card(out: Path, name: str, benchmark: Benchmark, stream: Stream
         both = Samples.join([period.train, period.test])
         # Where only the future is tested, the samples of a period may be both.
         rows, first = np.unique(both.rows, return_index=True)
-        labels = both.labels[first]
-        counts = np.bincount(labels, minlength=len(period.classes))
+        # Rows of labels have -1 where there is none, and those to come are not of this period.
+        labels = both.labels[first].reshape(-1)
+        known = len(period.classes)
+        counts = np.bincount(labels[(labels >= 0) & (labels < known)], minlength=known)
         periods.append(
             {
                 "name": period.name,
-                "start": str(period.start),
-                "end": str(period.end),
+                "start": None if period.start is None else str(period.start),
+                "end": None if period.end is None else str(period.end),
                 "samples": len(rows),
                 "unlabelled": len(np.setdiff1d(period.unlabelled, rows)),
                 "classes": dict(zip(period.classes, counts.tolist(), strict=True)),

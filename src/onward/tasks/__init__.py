@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
+from onward.tasks.many_labels import ManyLabels
 from onward.tasks.one_label import OneLabel
 from onward.types import Task
 
-TASKS: Mapping[str, Task] = {task.name: task for task in (OneLabel(),)}
+TASKS: Mapping[str, Task] = {task.name: task for task in (OneLabel(), ManyLabels())}

@@ -35,11 +35,25 @@ class OneLabel:
     def distance(self, outputs: "Tensor", teacher: "Tensor") -> Loss:
         """Return the mean cross-entropy to the teacher's softmax, on the classes both know."""
         known = teacher.shape[1]
-        log_probability = outputs[:, :known].log_softmax(1)
-        soft = teacher.softmax(1)
+        found = self.towards(outputs[:, :known], self.probabilities(teacher))
         slope = outputs.new_zeros(outputs.shape)
-        slope[:, :known] = (log_probability.exp() - soft) / len(outputs)
-        return Loss(slope, lambda: -(soft * log_probability).sum(1).mean().item())
+        slope[:, :known] = found.slope
+        return Loss(slope, found.value)
+
+    def wanted(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        """Return labels as a matrix of zeros and ones, in the shape of the outputs."""
+        return outputs.new_zeros(outputs.shape).scatter_(1, targets.unsqueeze(1), 1.0)
+
+    def probabilities(self, outputs: "Tensor") -> "Tensor":
+        """Return how probable each class is."""
+        return outputs.softmax(1)
+
+    def towards(self, outputs: "Tensor", wanted: "Tensor") -> Loss:
+        """Return the mean cross-entropy to these probabilities; they may add up to less than 1."""
+        log_probability = outputs.log_softmax(1)
+        weight = wanted.sum(1, keepdim=True)
+        slope = (log_probability.exp() * weight - wanted) / len(outputs)
+        return Loss(slope, lambda: -(wanted * log_probability).sum(1).mean().item())
 
     def decode(self, outputs: Any, classes: tuple[str, ...], samples: int) -> Array:
         """Accept scores per class, class indices or class names; return class indices."""

@@ -1,0 +1,117 @@
+"""The task kind with any number of labels per sample."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward.errors import DivergedError, OnwardError
+from onward.metrics.iirc import exact_match, jaccard, pw_jaccard
+from onward.types import Array, Loss
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class ManyLabels:
+    """Each sample has a set of labels: every class is asked for on its own.
+
+    Learned by binary cross-entropy over the classes known so far, decided at a probability of one
+    half, judged by the precision-weighted Jaccard index. Labels are rows of class indices, -1 where
+    a sample has fewer than the others; one label per sample will do too.
+    """
+
+    name: str = "many_labels"
+    headline: str = "pw_jaccard"
+
+    def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
+        """Return the mean binary cross-entropy over samples and classes.
+
+        Its slope is (sigmoid - target) / (samples x classes).
+        """
+        return self.towards(outputs, self.wanted(outputs, targets))
+
+    def distance(self, outputs: "Tensor", teacher: "Tensor") -> Loss:
+        """Return the same towards the teacher's probabilities, on the classes both know."""
+        known = teacher.shape[1]
+        found = self.towards(outputs[:, :known], self.probabilities(teacher))
+        slope = outputs.new_zeros(outputs.shape)
+        slope[:, :known] = found.slope
+        return Loss(slope, found.value)
+
+    def wanted(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        """Return labels as a matrix of zeros and ones, in the shape of the outputs."""
+        rows = targets[:, None] if targets.ndim == 1 else targets
+        # One column more takes what does not count.
+        ones = outputs.new_zeros(len(outputs), outputs.shape[1] + 1)
+        ones.scatter_(1, rows.where(rows >= 0, outputs.shape[1]), 1.0)
+        return ones[:, :-1]
+
+    def probabilities(self, outputs: "Tensor") -> "Tensor":
+        """Return how probable each class is."""
+        return outputs.sigmoid()
+
+    def towards(self, outputs: "Tensor", wanted: "Tensor") -> Loss:
+        """Return the mean binary cross-entropy to these probabilities."""
+        slope = outputs.sigmoid().sub_(wanted).div_(max(outputs.numel(), 1))
+        # softplus(x) - x y is the cross-entropy of a logit x, whatever its size.
+        return Loss(slope, lambda: (_softplus(outputs) - outputs * wanted).mean().item())
+
+    def decode(self, outputs: Any, classes: tuple[str, ...], samples: int) -> Array:
+        """Accept scores per class, above 0 for yes, or a boolean per class; return booleans."""
+        found = np.asarray(outputs)
+        if found.shape != (samples, len(classes)) or found.dtype.kind not in "biuf":
+            raise OnwardError(
+                f"expected from predict(view) an array of shape ({samples}, {len(classes)}) with a "
+                "score per class, above 0 where the class applies, or a boolean per class; found "
+                f"shape {found.shape} of type {found.dtype}"
+            )
+        if not np.isfinite(found).all():
+            raise DivergedError(
+                "expected finite scores from predict(view), found NaN or infinity; the model has "
+                "probably diverged: lower its learning rate"
+            )
+        return np.asarray(found > 0)
+
+    def score(self, decisions: Array, targets: Array) -> dict[str, float]:
+        """Return the overlap of what was said with what is true, as a mean over samples.
+
+        Labels of classes that the decisions do not know yet do not count.
+
+        Examples
+        --------
+        >>> said = np.array([[True, False, False], [True, True, False]])
+        >>> ManyLabels().score(said, np.array([[0, 3], [1, -1]]))
+        {'pw_jaccard': 0.625, 'jaccard': 0.75, 'exact_match': 0.5}
+        """
+        if not len(decisions):
+            return dict.fromkeys(("pw_jaccard", "jaccard", "exact_match"), float("nan"))
+        true = label_sets(targets, decisions.shape[1])
+        return {
+            "pw_jaccard": float(pw_jaccard(decisions, true).mean()),
+            "jaccard": float(jaccard(decisions, true).mean()),
+            "exact_match": float(exact_match(decisions, true).mean()),
+        }
+
+
+def label_sets(labels: Array, classes: int) -> NDArray[np.bool_]:
+    """Return labels as a boolean matrix (samples, classes), without those of other classes.
+
+    Examples
+    --------
+    >>> label_sets(np.array([[0, 2], [1, -1]]), 2).tolist()
+    [[True, False], [False, True]]
+    """
+    rows = np.asarray(labels[:, None] if labels.ndim == 1 else labels, np.int64)
+    # One column more takes what does not count.
+    sets = np.zeros((len(rows), classes + 1), np.bool_)
+    counts = (rows >= 0) & (rows < classes)
+    np.put_along_axis(sets, np.where(counts, rows, classes), True, axis=1)
+    return sets[:, :classes]
+
+
+def _softplus(values: "Tensor") -> "Tensor":
+    """Return log(1 + exp(x)), also where exp(x) is too large."""
+    return values.clamp(min=0) + values.abs().neg().exp().log1p()
