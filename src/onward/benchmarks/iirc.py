@@ -5,6 +5,7 @@ CVPR 2021. A sample is first a bear; in a later period it comes again as a polar
 says that it still is a bear. The judge knows both.
 """
 
+import hashlib
 import os
 from dataclasses import replace
 from functools import partial
@@ -20,7 +21,7 @@ from onward.benchmarks.iirc_data import (
     require_own,
 )
 from onward.benchmarks.iirc_recipes import recipes_for
-from onward.benchmarks.iirc_stream import cut_iirc
+from onward.benchmarks.iirc_stream import Plan, cut_iirc
 from onward.benchmarks.iirc_yours import split
 from onward.benchmarks.listed import Listed
 from onward.data.cache import cache_folder
@@ -140,5 +141,11 @@ def load(
         recipes=recipes,
         recipe=recipe,
         files=(FOLDER, cache_folder()) if folder is None else (folder,),
-        options=given,
+        options=given | _identity(plan) if "hierarchy" in given else given,
     )
+
+
+def _identity(plan: Plan) -> dict[str, str]:
+    """Return what tells a hierarchy from another one in a file of the same name."""
+    content = repr((plan.classes, plan.released)).encode()
+    return {"hierarchy": f"sha256 {hashlib.sha256(content).hexdigest()[:16]}"}

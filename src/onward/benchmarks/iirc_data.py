@@ -12,8 +12,8 @@ from onward.data.emoji_history import with_features, with_images
 from onward.data.iirc_emoji import emoji_hierarchy, load_iirc_emoji
 from onward.data.iirc_hierarchy import read_hierarchy
 from onward.data.iirc_official import official_classes, official_orders
-from onward.data.iirc_split import CIFAR, IMAGENET
 from onward.data.iirc_orders import require_order
+from onward.data.iirc_split import CIFAR, IMAGENET
 from onward.data.image_classes import has_image_classes, read_image_classes
 from onward.errors import OnwardError, unknown
 from onward.types import Card, Table

@@ -89,20 +89,19 @@ def cut_iirc(table: Table, protocol: Protocol, seed: int, *, plan: Plan) -> Stre
     rule.require_samples(parts)
     judged = parts.test if plan.judge == "test" else parts.after
     information: Information = "complete" if protocol.complete else "incomplete"
-    periods = []
-    for index in range(len(rule.known) - 1):
-        periods.append(
-            Period(
-                index=index,
-                name=f"period {index}",
-                start=None,
-                end=None,
-                train=rule.shown(parts.train, index, information),
-                test=rule.tested(judged, index),
-                classes=rule.names[: rule.known[index + 1]],
-                validation=rule.shown(parts.validation, index, information),
-            )
+    periods = [
+        Period(
+            index=index,
+            name=f"period {index}",
+            start=None,
+            end=None,
+            train=rule.shown(parts.train, index, information),
+            test=rule.tested(judged, index),
+            classes=rule.names[: rule.known[index + 1]],
+            validation=rule.shown(parts.validation, index, information),
         )
+        for index in range(len(rule.known) - 1)
+    ]
     whole = rule.all_labels(codes_of(table, plan.classes)) if protocol.complete else None
     return Stream(table, tuple(periods), complete=whole)
 
@@ -124,7 +123,8 @@ def codes_of(table: Table, classes: Classes) -> NDArray[np.int64]:
     number = {name: place for place, name in enumerate(classes.parent)}
     names = column.dictionary.to_pylist()
     indices = np.asarray(column.indices.fill_null(len(names)).to_numpy(zero_copy_only=False))
-    return np.array([*(number.get(name, -1) for name in names), -1], np.int64)[indices]
+    codes = np.array([*(number.get(name, -1) for name in names), -1], np.int64)
+    return np.asarray(codes[indices])
 
 
 def require_known(table: Table, classes: Classes) -> None:
@@ -137,7 +137,10 @@ def require_known(table: Table, classes: Classes) -> None:
                 "Label these samples with one of them, or leave them out"
             )
         if name not in classes.parent:
-            raise unknown("label", name, classes.parent, "the hierarchy")
+            raise OnwardError(
+                f"expected labels out of the {len(classes.parent)} subclasses of the hierarchy, "
+                f"found {name!r}. Add it there, or leave its samples out"
+            )
 
 
 def numbers_of(table: Table, plan: Plan) -> Mapping[str, Any]:

@@ -43,7 +43,10 @@ _LOADED = {
     "text_width": Annotated[
         int | None, typer.Option(help="yours: how many columns words share. Default: 512.")
     ],
-    "model": Annotated[str | None, typer.Option(help="What is trained: linear, mlp, resnet18; iirc: mlp, resnet32, resnet50.")],
+    "model": Annotated[
+        str | None,
+        typer.Option(help="What is trained: linear, mlp, resnet18, resnet32, resnet50."),
+    ],
     "backbone": Annotated[
         str | None,
         typer.Option(help="clear: a pre-trained encoder for its images: onward list backbones."),
@@ -59,9 +62,7 @@ _LOADED = {
     "subclasses_only": Annotated[
         bool, typer.Option("--subclasses-only", help="iirc: leave superclasses out.")
     ],
-    "judge": Annotated[
-        str | None, typer.Option(help="iirc: what is tested, test or validation.")
-    ],
+    "judge": Annotated[str | None, typer.Option(help="iirc: what is tested, test or validation.")],
     "hierarchy": Annotated[
         str | None, typer.Option(help="iirc: a JSON file with a hierarchy of yours.")
     ],

@@ -89,17 +89,19 @@ def read_cifar(folder: Path) -> Table:
     which stays in the files until it is read.
     """
     names = _names(folder / "meta")
-    parts, labels = zip(*(_samples(folder / side, names) for side in ("train", "test")), strict=True)
+    parts, labels = zip(
+        *(_samples(folder / side, names) for side in ("train", "test")), strict=True
+    )
     codes = np.concatenate(labels)
     test = np.repeat([False, True], [len(part) for part in parts])
     columns = {
-        "id": pa.array(np.arange(len(codes))),
+        "id": pa.array(np.arange(len(codes))).cast(pa.string()),
         "subclass": pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names)),
         "test": pa.array(test),
     }
     content = hashlib.sha256(" ".join(names).encode())
     for array in (codes, test, *map(hash_rows, parts)):
-        content.update(np.ascontiguousarray(array))
+        content.update(array.tobytes())
     images = PlanarImages(parts)
     return Table(pa.table(columns), {"image": images}, content.hexdigest(), shown=())
 
@@ -121,7 +123,7 @@ def _samples(path: Path, names: list[str]) -> tuple[NDArray[np.uint8], NDArray[n
         raise OnwardError(f"expected {' and '.join(missing)} in {path}, found {sorted(entries)}")
     data, given = entries["data"], entries["fine_labels"]
     if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.shape[1:] != (_WIDTH,):
-        found = f"{data.dtype} of shape {data.shape}" if isinstance(data, np.ndarray) else type(data)
+        found = f"{data.dtype} of shape {data.shape}" if hasattr(data, "dtype") else "none"
         raise OnwardError(f"expected images of {_WIDTH} bytes in {path}, found {found}")
     whole = isinstance(given, list) and set(map(type, given)) <= {int}
     if not whole and not (isinstance(given, np.ndarray) and given.ndim == 1):
@@ -146,14 +148,15 @@ def _entries(path: Path, known: set[str]) -> Mapping[str, Any]:
             f"expected CIFAR-100's files train, test and meta, found no {path}. Unpack "
             "cifar-100-python.tar.gz again"
         )
-    found = read_pickle(path, f"{_IN_FILE} {path.name}")
+    content = f"{_IN_FILE} {path.name}"
+    found = read_pickle(path, content)
     if not isinstance(found, dict):
-        raise OnwardError(f"expected {_IN_FILE} {path.name} in {path}, found {type(found).__name__}")
+        raise OnwardError(f"expected {content} in {path}, found {type(found).__name__}")
     texts = {key.decode("latin1") if isinstance(key, bytes) else key: v for key, v in found.items()}
     strange = sorted(set(texts) - known)
     if strange:
         raise OnwardError(
-            f"expected {_IN_FILE} {path.name} in {path}, found an entry {strange[0]!r} in it. Is it "
-            "another dataset?"
+            f"expected {content} in {path}, found an entry {strange[0]!r} in it. Is it another "
+            "dataset?"
         )
     return texts

@@ -94,9 +94,7 @@ def _field_colours(colours: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(fields.mean((2, 4)).reshape(n, -1), np.float32)
 
 
-def standardise(
-    features: Array, reference: Array, *, divide: bool = True
-) -> NDArray[np.float32]:
+def standardise(features: Array, reference: Array, *, divide: bool = True) -> NDArray[np.float32]:
     """Centre and scale by the reference samples, clip to ±3, and divide by √width.
 
     Parameters

@@ -108,7 +108,9 @@ def _require_one_place(name: str, superclass: str | None, above: Mapping[str, st
     if name == superclass:
         raise OnwardError(f"expected two levels of classes, found {name!r} below itself")
     if name in above:
-        places = [f"under {p!r}" if p else "without a superclass" for p in (above[name], superclass)]
+        places = [
+            f"under {p!r}" if p else "without a superclass" for p in (above[name], superclass)
+        ]
         both = f"twice {places[0]}" if above[name] == superclass else " and ".join(places)
         raise OnwardError(f"expected every subclass in one place, found {name!r} {both}")
 

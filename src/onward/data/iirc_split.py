@@ -177,7 +177,7 @@ class Rule:
                 raise OnwardError(
                     f"expected enough samples of {name!r} for {self.shares.subclass:.0%} of its "
                     f"{what} part, found {n} in all, of which {blocks.counts[lost[0]]} are in that "
-                    f"part: rounded down, the share is none, and \"the last 0\" of a list is all "
+                    f'part: rounded down, the share is none, and "the last 0" of a list is all '
                     f"of it. Bring at least {self._enough(n)}, or hold less back (validation=0)"
                 )
         self._require_super_samples(parts.train)

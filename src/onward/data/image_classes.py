@@ -12,7 +12,7 @@ import pyarrow as pa
 from onward.data.clear_listing import SUFFIXES
 from onward.data.folder_images import FolderImages
 from onward.errors import OnwardError
-from onward.types import Table
+from onward.types import Rows, Table
 
 _TESTS = ("val", "test")
 Order = Literal["released", "sorted"]
@@ -62,7 +62,7 @@ def read_image_classes(root: Path, classes: Sequence[str], *, order: Order, size
     return Table(pa.table(columns), {"image": images}, content.hexdigest(), shown=())
 
 
-def released_order(paths: Sequence[str]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+def released_order(paths: Sequence[str]) -> Rows:
     """Return where the released code of IIRC takes each image from.
 
     It lists one class after the other and means to sort all paths, but sorts by the wrong key:

@@ -10,12 +10,10 @@ import mmap
 import pickletools
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-import numpy as np
-
+from onward.data.pickled_names import Known, Numbers, RefusedError, Values, named
 from onward.errors import OnwardError
 
 # Beyond this, bytes are not copied out of the file.
@@ -24,7 +22,6 @@ _RUN = 1 << 12
 _TEXT = 0x55  # SHORT_BINSTRING
 _UNSIGNED = struct.Struct("<I").unpack_from
 _WORDS = {op.code.encode("latin1")[0]: op.name for op in pickletools.opcodes}
-_ENDS = {"little": ("<", "|", "="), "big": (">",)}
 
 
 def read_pickle(path: Path, content: str) -> Any:
@@ -43,7 +40,7 @@ def read_pickle(path: Path, content: str) -> Any:
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     try:
         return _Reader(data).read()
-    except _RefusedError as refused:
+    except RefusedError as refused:
         raise OnwardError(
             f"expected {content} in {path}, found {refused}. Nothing in the file was run; fetch "
             "it again from where it was published"
@@ -53,104 +50,6 @@ def read_pickle(path: Path, content: str) -> Any:
             f"expected {content} in {path}, found a damaged pickle ({error or 'it ends too early'})"
             ". Fetch it again"
         ) from error
-
-
-class _RefusedError(Exception):
-    """A pickle wants something that plain data does not need."""
-
-
-@dataclass
-class _Numbers:
-    """A kind of whole numbers, before and after its byte order is known."""
-
-    kind: str
-
-    def build(self, state: Any) -> None:
-        _, order, *details = state
-        if details[:3] != [None] * 3 or _text(order) not in (*_ENDS["little"], *_ENDS["big"]):
-            raise _RefusedError("an array of something else than whole numbers")
-        self.kind = _text(order).replace("=", "<") + self.kind
-
-
-@dataclass
-class _Values:
-    """An array, once it is built."""
-
-    array: Any = None
-
-    def build(self, state: Any) -> None:
-        _, shape, numbers, by_columns, raw = state
-        self.array = _array(raw, numbers, shape, "F" if by_columns else "C")
-
-
-def _array(raw: Any, numbers: Any, shape: Any, order: Any = "C") -> Any:
-    if not isinstance(numbers, _Numbers) or not isinstance(raw, bytes | memoryview):
-        raise _RefusedError("an array of something else than whole numbers")
-    if not isinstance(shape, tuple) or not all(type(n) is int and n >= 0 for n in shape):
-        raise _RefusedError(f"an array of shape {shape!r}")
-    # A product of Python's own numbers: numpy's would wrap around.
-    expected = int(np.dtype(numbers.kind).itemsize)
-    for length in shape:
-        expected *= length
-    if expected != len(raw):
-        raise _RefusedError(f"an array of shape {shape} in {len(raw)} bytes")
-    return np.frombuffer(raw, numbers.kind).reshape(shape, order=_text(order))
-
-
-def _text(value: Any) -> str:
-    return value.decode("latin1") if isinstance(value, bytes) else str(value)
-
-
-def _empty_array(kind: Any, shape: Any, code: Any) -> _Values:
-    if kind is not _NDARRAY or shape != (0,):
-        raise _RefusedError("a call of numpy's _reconstruct that makes no array")
-    return _Values()
-
-
-def _numbers(code: Any, align: Any = False, copy: Any = True) -> _Numbers:  # noqa: FBT002 (as in the file)
-    kind = _text(code)
-    if kind not in ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"):
-        raise _RefusedError(f"numbers of the kind {kind!r}")
-    return _Numbers(kind)
-
-
-def _number(numbers: Any, raw: Any) -> int:
-    return int(_array(raw, numbers, (1,))[0])
-
-
-def _bytes(text: Any, encoding: Any) -> bytes:
-    if _text(encoding) != "latin1" or not isinstance(text, str):
-        raise _RefusedError(f"a text in the encoding {encoding!r}")
-    return text.encode("latin1")
-
-
-def _not_called(*arguments: Any) -> NoReturn:
-    raise _RefusedError("a call of numpy.ndarray")
-
-
-@dataclass(frozen=True)
-class _Known:
-    """A name that may be in a pickle, and what is done where it calls for something."""
-
-    make: Callable[..., Any] = field(repr=False)
-
-
-_NDARRAY = _Known(_not_called)
-_NAMES = {
-    ("numpy", "ndarray"): _NDARRAY,
-    ("numpy", "dtype"): _Known(_numbers),
-    ("_codecs", "encode"): _Known(_bytes),
-}
-for _core in ("numpy.core", "numpy._core"):
-    _NAMES[f"{_core}.multiarray", "_reconstruct"] = _Known(_empty_array)
-    _NAMES[f"{_core}.multiarray", "scalar"] = _Known(_number)
-    _NAMES[f"{_core}.numeric", "_frombuffer"] = _Known(_array)
-
-
-def _named(module: Any, name: Any) -> _Known:
-    if (module, name) not in _NAMES:
-        raise _RefusedError(f"a call for {_text(module)}.{_text(name)}, which data does not need")
-    return _NAMES[module, name]
 
 
 class _Reader:
@@ -171,9 +70,9 @@ class _Reader:
                 continue
             self.at += 1
             if code == 0x2E:  # STOP
-                return self._plain(self.stack.pop())
+                return _filled(self.stack.pop())
             if code not in _VERBS:
-                raise _RefusedError(self._other(code))
+                raise RefusedError(self._other(code))
             _VERBS[code](self)
 
     def _texts(self) -> None:
@@ -194,7 +93,7 @@ class _Reader:
                 else:
                     break
         except (IndexError, struct.error):
-            raise _RefusedError("a file that ends too early") from None
+            raise RefusedError("a file that ends too early") from None
         self.at = self._inside(at)
 
     def _bytes(self) -> None:
@@ -207,7 +106,7 @@ class _Reader:
 
     def _inside(self, end: int) -> int:
         if end > self.size:
-            raise _RefusedError("a file that ends too early")
+            raise RefusedError("a file that ends too early")
         return end
 
     def _number(self, width: int, *, signed: bool = False) -> int:
@@ -226,7 +125,7 @@ class _Reader:
     def _line(self) -> str:
         end = self.data.find(b"\n", self.at)
         if not 0 <= end - self.at <= _LARGE:
-            raise _RefusedError("a name without an end")
+            raise RefusedError("a name without an end")
         line = self.data[self.at : end].decode("latin1")
         self.at = end + 1
         return line
@@ -237,12 +136,6 @@ class _Reader:
         del self.stack[begin:]
         return found
 
-    def _plain(self, value: Any) -> Any:
-        """Return a value whose own arrays are arrays: they were filled after they were made."""
-        if isinstance(value, dict):
-            return {key: self._plain(one) for key, one in value.items()}
-        return value.array if isinstance(value, _Values) else value
-
     def _other(self, code: int) -> str:
         if code == 0x69:  # INST, which has its name behind it
             return f"a call for {self._line()}.{self._line()}, which data does not need"
@@ -250,22 +143,22 @@ class _Reader:
 
     def _global(self) -> None:
         module = self._line()
-        self.stack.append(_named(module, self._line()))
+        self.stack.append(named(module, self._line()))
 
     def _global_of_stack(self) -> None:
         name, module = self.stack.pop(), self.stack.pop()
-        self.stack.append(_named(module, name))
+        self.stack.append(named(module, name))
 
     def _reduce(self) -> None:
         arguments, known = self.stack.pop(), self.stack.pop()
-        if not isinstance(known, _Known) or not isinstance(arguments, tuple):
-            raise _RefusedError("a call of something that is no name")
+        if not isinstance(known, Known) or not isinstance(arguments, tuple):
+            raise RefusedError("a call of something that is no name")
         self.stack.append(known.make(*arguments))
 
     def _build(self) -> None:
         state, one = self.stack.pop(), self.stack[-1]
-        if not isinstance(one, _Numbers | _Values) or not isinstance(state, tuple):
-            raise _RefusedError("the instruction BUILD for something that is no array")
+        if not isinstance(one, Numbers | Values) or not isinstance(state, tuple):
+            raise RefusedError("the instruction BUILD for something that is no array")
         one.build(state)
 
     def _tuple(self, length: int) -> None:
@@ -275,14 +168,14 @@ class _Reader:
 
     def _fill(self, values: list[Any]) -> None:
         if type(self.stack[-1]) is not list:
-            raise _RefusedError("an addition to something that is no list")
+            raise RefusedError("an addition to something that is no list")
         self.stack[-1].extend(values)
 
     def _set(self, pairs: list[Any]) -> None:
         if type(self.stack[-1]) is not dict:
-            raise _RefusedError("an entry of something that is no dictionary")
+            raise RefusedError("an entry of something that is no dictionary")
         if not all(isinstance(key, str | bytes) for key in pairs[::2]):
-            raise _RefusedError("an entry whose key is no text")
+            raise RefusedError("an entry whose key is no text")
         self.stack[-1].update(zip(pairs[::2], pairs[1::2], strict=True))
 
     def _remember(self, number: int) -> None:
@@ -291,7 +184,7 @@ class _Reader:
     def _long(self) -> None:
         width = self._number(1)
         if width > 8:
-            raise _RefusedError(f"a whole number of {width} bytes")
+            raise RefusedError(f"a whole number of {width} bytes")
         self.stack.append(self._number(width, signed=True))
 
     def _unicode(self, width: int) -> None:
@@ -299,6 +192,13 @@ class _Reader:
 
     def _skip(self, width: int) -> None:
         self._number(width)
+
+
+def _filled(value: Any) -> Any:
+    """Return a value whose arrays are arrays: they were filled after they were made."""
+    if isinstance(value, dict):
+        return {k: v.array if isinstance(v, Values) else v for k, v in value.items()}
+    return value.array if isinstance(value, Values) else value
 
 
 def _push(make: Callable[[_Reader], Any]) -> Callable[[_Reader], None]:
