@@ -56,7 +56,7 @@ def test_batches_have_one_shape_and_bring_every_sample_once(stream: Stream) -> N
     assert sorted(inputs[:, 0].tolist()) == sorted(wanted[:, 0].tolist())
     targets = np.concatenate([batch.targets[batch.real] for batch in found])
     by_input = dict(zip(wanted[:, 0].tolist(), part.targets().tolist(), strict=True))
-    assert all(by_input[x] == y for x, y in zip(inputs[:, 0].tolist(), targets.tolist(), strict=True))
+    assert [by_input[x] for x in inputs[:, 0].tolist()] == targets.tolist()
 
 
 def test_the_seed_and_the_epoch_shuffle(stream: Stream) -> None:

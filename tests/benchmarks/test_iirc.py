@@ -1,4 +1,4 @@
-"""IIRC's streams: published sizes, the labels that are shown, and the options."""
+"""IIRC's streams: sizes, the labels that are shown, and the options."""
 
 import json
 import pickle
@@ -47,7 +47,9 @@ def _together(parts: list[Samples]) -> int:
 
 
 @pytest.mark.parametrize("configuration", range(10))
-def test_every_period_has_its_published_size(full_size: Table, configuration: int) -> None:
+def test_every_period_has_the_size_that_was_counted_independently(
+    full_size: Table, configuration: int
+) -> None:
     stream = cut_iirc(full_size, INCOMPLETE, 0, plan=_plan(configuration))
     name = f"configuration_{configuration}"
     assert [len(period.train) for period in stream] == SIZES["task_sizes_train"][name]
@@ -68,7 +70,7 @@ def test_table_1(full_size: Table) -> None:
     assert _together(test) == published["test"] == 10_000
 
 
-def test_every_class_has_its_published_size(full_size: Table) -> None:
+def test_every_class_has_the_size_that_was_counted_independently(full_size: Table) -> None:
     stream = cut_iirc(full_size, INCOMPLETE, 0, plan=_plan(3))
     for side, name in (("train", "class_sizes_train"), ("validation", "class_sizes_intask")):
         labels = np.concatenate([getattr(period, side).labels[:, 0] for period in stream])
