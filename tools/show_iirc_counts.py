@@ -43,7 +43,7 @@ def main() -> None:
                 found = [len(getattr(period, side)) for period in stream]
                 same = found == EXPECTED[what][name]
                 wrong += not same
-                verdict = "as published" if same else "NOT AS EXPECTED"
+                verdict = "as expected" if same else "NOT AS EXPECTED"
                 print(f"configuration {configuration}, {side}: {found} {verdict}")
     print(f"{wrong} sizes are not as expected" if wrong else "all sizes are as expected")
     raise SystemExit(bool(wrong))
