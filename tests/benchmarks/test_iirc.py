@@ -171,6 +171,7 @@ def test_cifar_from_a_folder(miniature: str) -> None:
     assert inner.raw.digest == benchmark.raw.digest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["incomplete", "complete"])
 def test_a_miniature_of_cifar_passes_all_checks(miniature: str, protocol: str) -> None:
     report = check_stream(onward.load("iirc", data=miniature, protocol=protocol, configuration=0))
@@ -250,7 +251,8 @@ def test_options_that_do_not_fit(miniature: str, options: dict[str, Any], messag
         ({"hierarchy": "some.json"}, "its own hierarchy"),
         ({"subgroups": "some"}, "unknown subgroups"),
         ({"features": "moco"}, "unknown features"),
-        ({"features": "image"}, "a model that reads images, found mlp"),
+        ({"features": "image", "model": "mlp"}, "a model that reads images, found mlp"),
+        ({"model": "resnet32"}, "a model that reads features, found resnet32"),
     ],
 )
 def test_options_that_do_not_fit_emoji(options: dict[str, Any], message: str) -> None:
@@ -335,11 +337,13 @@ def test_the_configuration_of_emoji_may_be_fixed(emoji: list[Stream]) -> None:
 def test_all_subgroups_and_images_of_emoji() -> None:
     every = onward.load("iirc", data="emoji", subgroups="all").stream(0)
     assert len(every[-1].classes) == 58
-    pixels = onward.load("iirc", data="emoji", features="image", model="resnet32").stream(0)
+    pixels = onward.load("iirc", data="emoji", features="image").stream(0)
     assert pixels.table.wide["input"].shape[1:] == (32, 32, 3)
 
 
-@pytest.mark.parametrize("protocol", ["incomplete", "complete"])
+@pytest.mark.parametrize(
+    "protocol", ["incomplete", pytest.param("complete", marks=pytest.mark.slow)]
+)
 def test_the_emoji_edition_passes_all_checks(protocol: str) -> None:
     report = check_stream(onward.load("iirc", data="emoji", protocol=protocol))
     passed = {finding.check for finding in report if finding.status == "passed"}

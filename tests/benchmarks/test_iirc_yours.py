@@ -102,5 +102,9 @@ def test_what_is_wrong(labels: Any, hierarchy: Any, options: dict[str, Any], mes
 
 
 def test_tiny_classes_without_validation() -> None:
-    stream = split(_labels(5), TREE, shares=Shares(validation=0), test=np.zeros(40, bool))
+    labels, none = np.repeat(NAMES, 6), Shares(validation=0)
+    test = np.arange(len(labels)) % 6 == 0
+    stream = split(labels, TREE, shares=none, test=test)
     assert sum(len(period.train) for period in stream) == 7 * (2 + 4) + 5
+    with pytest.raises(OnwardError, match="to test in every period, found none in period 0"):
+        split(labels, TREE, shares=none)
