@@ -97,7 +97,7 @@ def test_a_file_that_is_missing_or_empty(folder: Path) -> None:
     with pytest.raises(OnwardError, match="an empty file"):
         read_cifar(folder)
     (folder / "test").unlink()
-    with pytest.raises(OnwardError, match="found no .*test"):
+    with pytest.raises(OnwardError, match=r"found no .*test"):
         read_cifar(folder)
 
 

@@ -85,7 +85,7 @@ def _hostile(folder: Path) -> dict[str, tuple[bytes, str]]:
     mark = folder / MARK
     command = f"touch {mark}"
     touch = f"open({str(mark)!r}, 'w').close()"
-    named = {
+    return {
         "system": (pickle.dumps(_Calls(os.system, command)), f"{os.name}.system"),
         "eval": (pickle.dumps(_Calls(eval, touch)), "builtins.eval"),
         "exec, protocol 2": (pickle.dumps(_Calls(exec, touch), protocol=2), "__builtin__.exec"),
@@ -120,7 +120,6 @@ def _hostile(folder: Path) -> dict[str, tuple[bytes, str]]:
         ),
         "stack global": (b"\x80\x04\x8c\x05posix\x8c\x06system\x93.", "posix.system"),
     }
-    return named
 
 
 NAMES = tuple(_hostile(Path("/")))
