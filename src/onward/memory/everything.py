@@ -1,5 +1,6 @@
 """The memory without a limit."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ class Everything:
     >>> memory.rows.tolist(), memory.labels.tolist()
     ([3, 1, 7], [0, 1, 1])
     """
+
+    capacity = sys.maxsize
 
     def __init__(self) -> None:
         self.rows: Rows = np.empty(0, np.int64)
