@@ -11,7 +11,7 @@ from onward.types import Array, Rows
 
 
 class Everything:
-    """Keeps every sample it is given.
+    """Keeps every sample it is given, whatever its capacity, as memories have one.
 
     Examples
     --------
@@ -22,9 +22,8 @@ class Everything:
     ([3, 1, 7], [0, 1, 1])
     """
 
-    capacity = sys.maxsize
-
-    def __init__(self) -> None:
+    def __init__(self, capacity: int = sys.maxsize, seed: int = 0) -> None:
+        self.capacity = capacity
         self.rows: Rows = np.empty(0, np.int64)
         self.labels: Array = np.empty(0, np.int64)
 

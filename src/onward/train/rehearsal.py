@@ -1,34 +1,15 @@
 """What methods share that train on new samples and their memory alike."""
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from onward.budget import Budget
+from onward.train.exemplars import Exemplars
+from onward.train.kept import Kept
 from onward.train.method import GradientMethod, TrainingSet
 from onward.types import Setting, View
 
 if TYPE_CHECKING:
     from onward.models import Model
-
-
-class Rehearsed(Protocol):
-    """A memory that takes new samples in once they are learned."""
-
-    def __len__(self) -> int: ...
-
-    def begin(self, setting: Setting) -> None:
-        """Take note of the recipe and the seed."""
-
-    def beside(self, new: View) -> View:
-        """Return the new samples with the kept ones behind them."""
-
-    def admit(self, model: "Model", new: View, budget: Budget) -> None:
-        """Choose among the new samples, and hold those that are kept."""
-
-    def state(self) -> dict[str, Any]:
-        """Return the memory."""
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take the memory back."""
 
 
 class Rehearsal(GradientMethod):
@@ -40,7 +21,7 @@ class Rehearsal(GradientMethod):
         What is kept.
     """
 
-    def __init__(self, memory: Rehearsed) -> None:
+    def __init__(self, memory: Kept | Exemplars) -> None:
         self._memory = memory
 
     def begin(self, setting: Setting) -> None:
@@ -55,7 +36,7 @@ class Rehearsal(GradientMethod):
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Take new samples into memory."""
-        self._memory.admit(model, new, budget)
+        self._memory.admit(new, budget)
 
     def state(self) -> dict[str, Any]:
         """Return the memory."""
