@@ -1,5 +1,6 @@
 """Every published row is a run or says why not, and published values are the published ones."""
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from onward.protocols import PROTOCOLS
 from onward.reproduce.claims import Cell, judge
 from onward.reproduce.plan import plan
 from onward.reproduce.table import Missing, PaperTable, Run
+from onward.reproduce.words import duration
 
 EVERY = pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
 
@@ -34,6 +36,15 @@ def test_every_row_of_the_file_is_a_row_and_every_number_is_read(table: PaperTab
         for column in table.columns:
             value = table.published(Cell(row.name, column.name))
             assert (value.mean is None) == value.status.startswith(("ambiguous", "unrecoverable"))
+
+
+@EVERY
+def test_the_file_states_its_command_and_its_cost(table: PaperTable) -> None:
+    said = importlib.import_module(f"onward.configs.{table.name.replace('/', '.')}").__doc__ or ""
+    (runs, cpu), (_, paper) = table.cost("cpu"), table.cost("paper")
+    assert f"onward reproduce {table.name} --data emoji --recipe cpu" in said
+    cost = f"Cost: {runs} runs, {duration(cpu)} of CPU time (cpu) or {duration(paper)} (paper)"
+    assert cost in " ".join(said.split())
 
 
 @EVERY

@@ -25,6 +25,7 @@ from onward.types import Array, Rows, Table
 NUMBERS, EMBEDDING, WORDS, IMAGE = "numbers", "embedding", "words", "image"
 _MOST_BYTES = 2 << 30
 _SHOWN = 3
+_FEW_ROWS = 100
 _LARGEST = float(np.finfo(np.float32).max)
 _DAY = np.timedelta64(1, "D")
 
@@ -211,9 +212,22 @@ def named_features(rows: pa.Table, names: Sequence[str]) -> Kinds:
     return Kinds(of(NUMBERS, "date"), of(EMBEDDING), of(WORDS))
 
 
+def _names_rows(column: pa.ChunkedArray) -> bool:
+    # In a few rows, different measurements are nothing odd.
+    whole = pa.types.is_integer(column.type) and len(column) > _FEW_ROWS
+    return whole and pc.count_distinct(column, mode="all").as_py() == len(column)
+
+
 def default_features(rows: pa.Table, taken: Collection[str]) -> Kinds:
-    """Return all columns of numbers and embeddings that serve nothing else; else all texts."""
-    free = [name for name in rows.column_names if name not in taken]
+    """Return all columns of numbers and embeddings that serve nothing else; else all texts.
+
+    Whole numbers of which every row has its own name rows, and are left out.
+    """
+    free = [
+        name
+        for name in rows.column_names
+        if name not in taken and not _names_rows(rows.column(name))
+    ]
     numeric = [name for name in free if kind_of(rows.column(name)) in (NUMBERS, EMBEDDING)]
     chosen = numeric or [name for name in free if kind_of(rows.column(name)) == WORDS]
     if not chosen:

@@ -16,7 +16,8 @@ def read_labels(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     Parameters
     ----------
     column
-        Texts, whole numbers or truth values; empty texts are missing labels.
+        Texts, whole numbers or truth values. White space around a text is no part of it, and an
+        empty one is a missing label.
     name
         What it is called, for messages.
 
@@ -24,6 +25,8 @@ def read_labels(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     --------
     >>> read_labels(pa.chunked_array([[1.0, 2.0, None]]), "kind").to_pylist()
     ['1', '2', None]
+    >>> read_labels(pa.chunked_array([["cat", " cat ", "dog", " "]]), "kind").to_pylist()
+    ['cat', 'cat', 'dog', None]
     """
     kind = column.type
     if pa.types.is_floating(kind):
@@ -37,6 +40,7 @@ def read_labels(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
             f"expected names of classes in column {name!r}, found values of type {kind}. Name "
             "another one with label_column"
         ) from error
+    texts = pc.utf8_trim_whitespace(texts)
     texts = pc.if_else(pc.equal(texts, ""), None, texts)
     distinct = pc.unique(texts).drop_null()
     labelled = len(texts) - texts.null_count

@@ -3,7 +3,7 @@
 onward reproduce clear/supp5 --data emoji --recipe cpu --out DIR
 onward reproduce clear/supp5 --data FOLDER --recipe paper --out DIR
 
-Cost: see ``onward list tables``; minutes in the cpu recipe.
+Cost: 190 runs, 5 min of CPU time (cpu) or 72 min (paper).
 """
 
 from onward.configs.clear.columns import STREAMING_ALONE

@@ -3,7 +3,7 @@
 onward reproduce clear/table2 --data emoji --recipe cpu --out DIR
 onward reproduce clear/table2 --data FOLDER --recipe paper --out DIR
 
-Cost: see ``onward list tables``; minutes in the cpu recipe.
+Cost: 160 runs, 3 min of CPU time (cpu) or 43 min (paper).
 """
 
 from onward.configs.clear.columns import IID, STREAMING
