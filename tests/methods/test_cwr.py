@@ -30,7 +30,7 @@ class _Seen:
     classes = ("a", "b", "c")
 
     def __init__(self, labels: list[int]) -> None:
-        self.labels = np.array(labels)
+        self.labels = self.newest = np.array(labels)
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -58,7 +58,8 @@ def method(
         str, typer.Option(help="What it trains: linear, mlp, or resnet18, which takes minutes.")
     ] = "linear",
     protocol: Annotated[
-        str, typer.Option(help="What is shown when; incomplete: many labels, of which one is shown.")
+        str,
+        typer.Option(help="What is shown when; incomplete: many labels, of which one is shown."),
     ] = "iid",
     as_json: AsJson = False,
 ) -> None:

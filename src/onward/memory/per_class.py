@@ -54,7 +54,7 @@ class PerClass:
         classes, known, chosen = Samples(rows, labels).newest, self.newest, []
         for label in np.unique(classes).tolist():
             here = np.flatnonzero(classes == label)
-            room = self.capacity - np.count_nonzero(known == label)
+            room = self.capacity - int(np.count_nonzero(known == label))
             if features is None:
                 picked = self._rng.permutation(len(here))[:room]
             else:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from onward.methods.agem import AGEM
-from onward.methods.bic import BiC
 from onward.methods.biased import BiasedReservoirFinetune
+from onward.methods.bic import BiC
 from onward.methods.cumulative import Cumulative
 from onward.methods.cwr import CWRStar
 from onward.methods.er import ER

@@ -1,6 +1,6 @@
 """BiC: after each period, correct the bias towards its classes."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -89,9 +89,7 @@ class BiC(Distilled):
         model.parameters["bias"][old:] += beta
 
 
-def correction(
-    outputs: "Tensor", targets: "Tensor", old: int, task: Task
-) -> "tuple[float, float]":
+def correction(outputs: "Tensor", targets: "Tensor", old: int, task: Task) -> "tuple[float, float]":
     """Return the alpha and beta for the outputs of new classes that minimise the task loss.
 
     Parameters
@@ -108,7 +106,7 @@ def correction(
     import torch  # loaded when it is needed
 
     numbers = torch.tensor([1.0, 0.0])
-    search = torch.optim.LBFGS([numbers], max_iter=_MOST_STEPS, line_search_fn="strong_wolfe")
+    search: Any = torch.optim.LBFGS([numbers], max_iter=_MOST_STEPS, line_search_fn="strong_wolfe")
     new = outputs[:, old:]
 
     def loss() -> float:

@@ -124,7 +124,9 @@ class MLP:
         """Return a model with other weights."""
         other = copy.copy(self)
         other.parameters = dict(weights)
-        other._head = self._head.frozen({name: weights[name] for name in self._head.parameters}, classes)
+        other._head = self._head.frozen(
+            {name: weights[name] for name in self._head.parameters}, classes
+        )
         return other
 
     def _slope_below(

@@ -60,6 +60,7 @@ class Network:
         normal: bool = False,
     ) -> None:
         self._require_images(shape)
+        self._graph: torch.Tensor | None = None
         self._fan: Literal["fan_in", "fan_out"] = fan
         mean, deviation = scale
         self._mean, self._deviation = (
@@ -67,11 +68,11 @@ class Network:
         )
         # Without memory first: torch would draw weights from the global generator.
         with torch.device("meta"):
-            net = body()
+            net: Any = body()
         for norm in _norms(net):
             norm.num_batches_tracked = None  # only counts, which nothing here reads
         # The bytes of an image lie colour by colour, and convolutions are faster that way too.
-        self._net: Any = net.to_empty(device="cpu").to(memory_format=torch.channels_last)
+        self._net = net.to_empty(device="cpu").to(memory_format=torch.channels_last)
         self._draw_body(generator)
         self._head = make_head(head, (features,), classes, generator, normal=normal)
         self._share_weights()
@@ -204,7 +205,7 @@ class Network:
 
     def _share_weights(self) -> None:
         """Show the weights without their graph: who changes them in place changes the network."""
-        self._graph: torch.Tensor | None = None
+        self._graph = None
         body = {name: p.detach() for name, p in self._net.named_parameters()}
         self.parameters = body | self._head.parameters
         self.buffers = dict(self._net.named_buffers())
