@@ -7,7 +7,22 @@ import pytest
 from onward.checks import check_method, check_stream, tiny_benchmark
 from onward.types import Benchmark
 
-EVERYTHING = ("agem", "biased_reservoir", "cumulative", "cwr", "er", "ewc", "gdumb", "lwf", "si")
+EVERYTHING = (
+    "agem",
+    "bic",
+    "biased_reservoir",
+    "cumulative",
+    "cwr",
+    "er",
+    "er_infinite",
+    "ewc",
+    "gdumb",
+    "icarl_cnn",
+    "icarl_norm",
+    "lucir",
+    "lwf",
+    "si",
+)
 ONLY = (
     "runs_to_the_end",
     "seeded_runs_are_identical",
