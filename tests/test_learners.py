@@ -240,3 +240,21 @@ def test_code_typed_at_a_prompt_leaves_no_folder(tmp_path: Path) -> None:
         onward.run(tiny_benchmark(), space["Typed"], out=tmp_path)
     assert onward.run(tiny_benchmark(), space["Typed"]).complete
     assert list(tmp_path.iterdir()) == []
+
+
+class Broken(Majority):
+    def learn(self, view: View, budget: Budget) -> None:
+        raise ZeroDivisionError("mine")
+
+
+class BrokenMethod(GradientMethod):
+    def minimises(self, step: Step) -> Loss:
+        raise ZeroDivisionError("mine")
+
+
+@pytest.mark.parametrize("kind", [Broken, BrokenMethod])
+def test_an_error_of_a_learners_own_says_where_it_happened(kind: type) -> None:
+    with pytest.raises(ZeroDivisionError, match="mine") as found:
+        onward.run(tiny_benchmark(), kind, seed=3)
+    (note,) = found.value.__notes__
+    assert f"{kind.__name__}, seed 3, learning period " in note

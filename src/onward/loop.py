@@ -121,18 +121,31 @@ def run(
         return loop.record()
 
 
+@contextlib.contextmanager
+def noted(where: str) -> Iterator[None]:
+    """Add to an error of a learner's own where it happened."""
+    try:
+        yield
+    except OnwardError:
+        raise
+    except Exception as error:
+        error.add_note(where)
+        raise
+
+
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """A call of `learn` that is due, at a place of the stream."""
+    """A call of `learn` that is due, at a place of the stream, which `where` says in words."""
 
     at: tuple[int, int]
     learner: Learner
     view: View
     budget: Budget
+    where: str
 
     def take(self) -> None:
         """Make the call."""
-        with working([self.budget]):
+        with working([self.budget]), noted(self.where):
             self.learner.learn(self.view, self.budget)
 
 
@@ -302,7 +315,8 @@ class Loop:
                 self.stream.complete,
             )
             self.meter.charge(0.0)
-            yield Turn((period.index, start), self.learner, view, self.budget)
+            where = self._where("learning", period)
+            yield Turn((period.index, start), self.learner, view, self.budget, where)
             self.meter.charge(1.0)
         finally:
             call.over = True
@@ -314,17 +328,18 @@ class Loop:
         known = known_classes(self.stream, period, self.benchmark.protocol)
         classes = period.classes[: known[-1]]
         try:
-            exam = Exam.sit(self.learner, self.stream, tests, classes, self.benchmark.task)
+            with noted(self._where("tested after", period)):
+                exam = Exam.sit(self.learner, self.stream, tests, classes, self.benchmark.task)
         except DivergedError as error:
-            spec, name = self.spec, self.spec.periods[period.index]
-            raise DivergedError(
-                f"{spec.method}, seed {spec.seed}, after period {name}: {error}"
-            ) from error
+            raise DivergedError(f"{self._where('after', period)}: {error}") from error
         scores = exam.scores(period.index, pooled=self.benchmark.protocol.pooled)
         self.folder.add(period.index, scores, exam.stored() if keep else None)
         self.watch(
             Event("tested", self.spec, period.index, self.learner, exam.outputs, tuple(scores))
         )
+
+    def _where(self, doing: str, period: Period) -> str:
+        return f"{self.spec.method}, seed {self.spec.seed}, {doing} period {period.name}"
 
     def _tests(self, learned_upto: int) -> list[Test]:
         """Return the tests that are due after a period.

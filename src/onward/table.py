@@ -85,8 +85,9 @@ class Samples:
 
     @staticmethod
     def join(parts: Sequence["Samples"]) -> "Samples":
-        """Return all parts, one after the other."""
+        """Return all parts, one after the other; a part without samples has no say in the shape."""
+        filled = [part for part in parts if len(part)] or parts[:1]
         return Samples(
-            np.concatenate([part.rows for part in parts]),
-            np.concatenate([part.labels for part in parts]),
+            np.concatenate([part.rows for part in filled]),
+            np.concatenate([part.labels for part in filled]),
         )

@@ -9,7 +9,7 @@ from typing import Any
 from onward.benchmarks import retrained
 from onward.errors import DivergedError
 from onward.learners import choose
-from onward.loop import Loop, Turn, Watch
+from onward.loop import Loop, Turn, Watch, noted
 from onward.results.record import RunRecord
 from onward.types import Benchmark
 
@@ -130,10 +130,12 @@ def _in_lock_step(plays: Sequence[Generator[Turn, None, None]]) -> None:
 def _take(turns: Sequence[Turn]) -> None:
     from onward.train.learner import GradientLearner, learn_together  # torch, when it is needed
 
-    calls = []
+    calls, places = [], []
     for turn in turns:
         if isinstance(turn.learner, GradientLearner):
             calls.append((turn.learner, turn.view, turn.budget))
+            places.append(turn.where)
         else:
             turn.take()
-    learn_together(calls)
+    with noted("; ".join(places)):
+        learn_together(calls)

@@ -35,10 +35,10 @@ def test_emoji_read_by_a_backbone(weights: str) -> None:
     (key,) = benchmark.options.values()
     assert key.startswith("moco-")
     inputs = benchmark.table.wide["input"]
-    assert inputs.shape == (len(benchmark.raw), 1536)
+    assert inputs.shape == (len(benchmark.raw), 1792)
     # On the scale of the unlabelled first snapshot.
     first = inputs[np.flatnonzero(benchmark.raw.values("snapshot") == 0)]
-    assert np.abs(first.mean(0)).max() < 0.2 / np.sqrt(1536)
+    assert np.abs(first.mean(0)).max() < 0.2 / np.sqrt(1792)
     record = onward.run(benchmark, "finetune", seed=0)
     assert onward.metrics.clear.next_domain(record.matrix()) > 0.35
 
@@ -52,7 +52,7 @@ def test_official_images_read_by_a_backbone(weights: str, tmp_path: Path) -> Non
     folder = write_new(tmp_path / "clear", image_only=True)
     benchmark = onward.load("clear", data=str(folder), backbone="moco", weights=weights)
     inputs = benchmark.table.wide["input"]
-    assert inputs.shape == (len(benchmark.raw), 1536)
+    assert inputs.shape == (len(benchmark.raw), 1792)
     assert (inputs[np.arange(9)] >= 0).all()  # as they are: after the last rectifier
     assert benchmark.recipes["cpu"].learning_rate == 1.0
 

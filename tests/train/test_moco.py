@@ -11,7 +11,7 @@ from onward.models.augment import AUGMENTATIONS, augmented
 from onward.seeds import Draws, draws
 from onward.train.moco import CPU, Moco, batch_of, steps_of
 
-SMALL = replace(CPU, size=16, queue=20, batch_size=8)
+SMALL = replace(CPU, size=16, queue=20, batch_size=8, temperature=0.2)
 
 
 @pytest.fixture
@@ -35,6 +35,17 @@ def test_the_loss_is_that_of_the_paper(pixels: torch.Tensor) -> None:
     assert torch.equal(moco._queue[8:], queue[8:])
 
 
+def test_without_a_queue_the_rest_of_the_batch_is_compared_with(pixels: torch.Tensor) -> None:
+    moco = Moco(replace(SMALL, queue=0), seed=0)
+    query, key = copy.deepcopy((moco._query, moco._key))
+    rng = draws(Draws.AUGMENTATION, 0, 5)
+    one, other = (augmented(pixels, AUGMENTATIONS["drawings"], 16, rng) for _ in range(2))
+    q, k = (functional.normalize(net(x), dim=1) for net, x in ((query, one), (key, other)))
+    closeness = (torch.einsum("nc,kc->nk", q, k) / 0.2).exp()
+    expected = -(closeness.diagonal() / closeness.sum(1)).log().mean()
+    assert moco.step(pixels, 0.1, (0, 5)) == pytest.approx(float(expected.detach()), abs=1e-5)
+
+
 def test_the_queue_forgets_the_oldest(pixels: torch.Tensor) -> None:
     moco = Moco(SMALL, seed=0)
     kept = []
@@ -54,8 +65,9 @@ def test_the_second_encoder_follows_slowly(pixels: torch.Tensor) -> None:
         assert torch.allclose(after, 0.99 * before + 0.01 * leader, atol=1e-6)
 
 
-def test_a_restored_one_goes_on_with_the_same_bits(pixels: torch.Tensor) -> None:
-    whole, first, second = (Moco(SMALL, seed=3) for _ in range(3))
+@pytest.mark.parametrize("queue", [20, 0])
+def test_a_restored_one_goes_on_with_the_same_bits(pixels: torch.Tensor, queue: int) -> None:
+    whole, first, second = (Moco(replace(SMALL, queue=queue), seed=3) for _ in range(3))
     losses = [whole.step(pixels, 0.1, (0, step)) for step in range(4)]
     for step in range(2):
         first.step(pixels, 0.1, (0, step))

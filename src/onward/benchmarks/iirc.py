@@ -73,7 +73,8 @@ def load(
     recipe
         ``paper``, or ``cpu``, which has fewer epochs.
     model
-        What is trained; by default ``mlp`` on emoji, ``resnet32`` on CIFAR, ``resnet50`` on others.
+        What is trained; by default ``mlp`` on features, ``resnet32`` on images of 32 pixels,
+        ``resnet50`` on larger ones.
     configuration
         Which order of classes; by default that of the seed.
     edition
@@ -115,10 +116,10 @@ def load(
     given = {name: value for name, value in asked.items() if value is not None}
     kind, folder = recognised(data)
     require_own(kind, given)
-    recipes = recipes_for(model or _MODELS[kind])
+    reads_features = kind == "emoji" and features != IMAGE
+    recipes = recipes_for(model or (_MODELS["cifar"] if features == IMAGE else _MODELS[kind]))
     if recipe not in recipes:
         raise unknown("recipe", recipe, recipes, "onward list benchmarks")
-    reads_features = kind == "emoji" and features != IMAGE
     if (recipes[recipe].model == "mlp") != reads_features:
         found = "features" if reads_features else "images"
         raise OnwardError(

@@ -102,6 +102,13 @@ def cut_iirc(table: Table, protocol: Protocol, seed: int, *, plan: Plan) -> Stre
         )
         for index in range(len(rule.known) - 1)
     ]
+    for period in periods:
+        if not len(period.test):
+            raise OnwardError(
+                f"expected samples to test in every period, found none in {period.name}, in which "
+                f"{period.classes[-1]!r} comes. Bring some, or let samples that are held back be "
+                "tested: judge=validation"
+            )
     whole = rule.all_labels(codes_of(table, plan.classes)) if protocol.complete else None
     return Stream(table, tuple(periods), complete=whole)
 

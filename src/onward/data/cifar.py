@@ -123,9 +123,7 @@ def _samples(path: Path, names: list[str]) -> tuple[NDArray[np.uint8], NDArray[n
         raise OnwardError(f"expected {' and '.join(missing)} in {path}, found {sorted(entries)}")
     data, given = entries["data"], entries["fine_labels"]
     if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.shape[1:] != (_WIDTH,):
-        found = (
-            f"{data.dtype} of shape {data.shape}" if isinstance(data, np.ndarray) else type(data)
-        )
+        found = f"{data.dtype} of shape {data.shape}" if hasattr(data, "dtype") else "none"
         raise OnwardError(f"expected images of {_WIDTH} bytes in {path}, found {found}")
     whole = isinstance(given, list) and set(map(type, given)) <= {int}
     if not whole and not (isinstance(given, np.ndarray) and given.ndim == 1):

@@ -46,10 +46,16 @@ class Shares:
     cap: int = 8
 
     def __post_init__(self) -> None:
-        for name, most in (("superclass", 1.0), ("subclass", 1.0), ("validation", 0.5)):
+        for name, least, most in (
+            ("superclass", 0.001, 1.0),
+            ("subclass", 0.001, 1.0),
+            ("validation", 0.0, 0.5),
+        ):
             share = getattr(self, name)
-            if not (isinstance(share, int | float) and 0 <= share <= most):
-                raise OnwardError(f"expected the share {name} from 0 to {most}, found {share!r}")
+            if not (isinstance(share, int | float) and least <= share <= most):
+                raise OnwardError(
+                    f"expected the share {name} from {least} to {most}, found {share!r}"
+                )
 
 
 CIFAR = Shares()

@@ -60,8 +60,9 @@ AUGMENTATIONS: Mapping[str, Augmentation] = {
         flip=0.5,
     ),
     # Of a drawing, colours are half of what it says, and its fine lines do not survive a blur.
+    # In a mirror, arrows and letters say something else.
     "drawings": Augmentation(
-        crop=0.4,
+        crop=0.25,
         brightness=0.2,
         contrast=0.2,
         saturation=0.3,
@@ -69,7 +70,7 @@ AUGMENTATIONS: Mapping[str, Augmentation] = {
         jitter=0.8,
         grey=0.0,
         blur=0.0,
-        flip=0.5,
+        flip=0.0,
     ),
 }
 

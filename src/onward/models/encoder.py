@@ -61,9 +61,7 @@ def _fields(one: Tensor, grid: int) -> Tensor:
 
 
 class SmallNet(nn.Module):
-    """Three convolutions for small images, each of which halves the side.
-
-    Deeper ones, residual or not, need more steps than a few minutes on one core have.
+    """Convolutions for small images, each of which halves the side.
 
     Parameters
     ----------
@@ -73,15 +71,14 @@ class SmallNet(nn.Module):
 
     def __init__(self, widths: Sequence[int]) -> None:
         super().__init__()
-        sides = [5] + [3] * (len(widths) - 1)
         before = (3, *widths)
         self.stages = nn.ModuleList(
             nn.Sequential(
-                nn.Conv2d(fewer, more, side, stride=2, padding=side // 2, bias=False),
+                nn.Conv2d(fewer, more, 3, stride=2, padding=1, bias=False),
                 nn.BatchNorm2d(more),
                 nn.ReLU(),
             )
-            for fewer, more, side in zip(before, widths, sides, strict=False)
+            for fewer, more in zip(before, widths, strict=False)
         )
 
     def forward(self, pixels: Tensor) -> list[Tensor]:
@@ -123,7 +120,7 @@ def _all_maps(trunk: nn.Module, pixels: Tensor) -> Sequence[Tensor]:
 
 
 ENCODERS: Mapping[str, Architecture] = {
-    "small": Architecture(lambda: SmallNet((32, 64, 128)), _all_maps, 2, (0, 4, 2), 512),
+    "small": Architecture(lambda: SmallNet((32, 64, 128, 256)), _all_maps, 1, (0, 4, 2, 1), 256),
     "resnet18": Architecture(lambda: _resnet(18), _last_map, 1, (1,), 512),
     "resnet50": Architecture(lambda: _resnet(50), _last_map, 1, (1,), 2048),
 }
@@ -143,7 +140,7 @@ def build_encoder(name: str, seed: int = 0) -> Encoder:
     --------
     >>> encoder = build_encoder("small")
     >>> [tuple(f(torch.zeros(2, 3, 32, 32)).shape) for f in (encoder, encoder.features)]
-    [(2, 512), (2, 1536)]
+    [(2, 256), (2, 1792)]
     """
     if name not in ENCODERS:
         raise unknown("encoder", name, ENCODERS, "docs/pretraining.md")

@@ -53,7 +53,8 @@ class MocoRecipe:
     optimiser
         ``sgd`` with a momentum of 0.9 as published, or ``adamw``, which is faster on little data.
     queue
-        How many embeddings are kept to compare with.
+        How many embeddings are kept to compare with. With none, the other images of the batch
+        are what is compared with, as in MoCo v3 (Chen, Xie and He, ICCV 2021).
     key_momentum
         How much of itself the encoder that writes the queue keeps in a step.
     temperature
@@ -104,21 +105,21 @@ PAPER = MocoRecipe(
     temperature=0.2,
     width=128,
 )
-# For a thousand drawings and a few minutes on one core. The queue holds a fifth of them: in a
-# longer one, a drawing would meet itself as another.
+# For a thousand drawings and a few minutes on one core. There, comparing within the batch was
+# better than a queue; docs/pretraining.md says how this was chosen.
 CPU = MocoRecipe(
     encoder="small",
     size=32,
     augmentation="drawings",
-    epochs=130,
+    epochs=90,
     batch_size=128,
-    learning_rate=3e-3,
+    learning_rate=1.5e-3,
     weight_decay=1e-4,
     optimiser="adamw",
-    queue=256,
+    queue=0,
     key_momentum=0.99,
-    temperature=0.2,
-    width=64,
+    temperature=0.1,
+    width=128,
 )
 RECIPES: Mapping[str, MocoRecipe] = {"cpu": CPU, "paper": PAPER}
 
@@ -192,17 +193,17 @@ class Moco:
             self._follow()
             keys = functional.normalize(self._key(others), dim=1)
         with torch.enable_grad():
-            same = (embedded * keys).sum(1, keepdim=True)
-            logits = torch.cat([same, embedded @ self._queue.t()], 1) / self.recipe.temperature
-            loss = functional.cross_entropy(logits, torch.zeros(len(keys), dtype=torch.int64))
+            similar, right = self._compared(embedded, keys)
+            loss = functional.cross_entropy(similar / self.recipe.temperature, right)
             self._descent.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
         for group in self._descent.param_groups:
             group["lr"] = rate
         self._descent.step()
-        places = (self._next + torch.arange(len(keys))) % len(self._queue)
-        self._queue[places] = keys
-        self._next = (self._next + len(keys)) % len(self._queue)
+        if self.recipe.queue:
+            places = (self._next + torch.arange(len(keys))) % self.recipe.queue
+            self._queue[places] = keys
+            self._next = (self._next + len(keys)) % self.recipe.queue
         return float(loss.detach())
 
     def features(self, images: Array) -> Array:
@@ -238,6 +239,14 @@ class Moco:
             raise DamagedFolderError(
                 f"the saved state of the pre-training does not fit its recipe: {error}"
             ) from error
+
+    def _compared(self, embedded: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
+        """Return each embedding's similarities, and where the one to its own key is."""
+        if not self.recipe.queue:
+            return embedded @ keys.t(), torch.arange(len(keys))
+        same = (embedded * keys).sum(1, keepdim=True)
+        similar = torch.cat([same, embedded @ self._queue.t()], 1)
+        return similar, torch.zeros(len(keys), dtype=torch.int64)
 
     def _follow(self) -> None:
         for slow, fast in zip(self._key.parameters(), self._query.parameters(), strict=True):
