@@ -46,7 +46,7 @@ def second_period(method: BiC) -> tuple[MLP, Budget, object]:
 
 def test_a_few_samples_of_each_class_are_held_out_of_training() -> None:
     method = BiC(per_class=10, held_out=0.2)
-    model, budget, view = second_period(method)
+    _model, budget, view = second_period(method)
     training = method.trains_on(view, budget)  # type: ignore[arg-type]
     apart = method._held_out
     assert apart is not None

@@ -77,7 +77,7 @@ def test_exemplars_are_herded_by_features_and_replayed_once_an_epoch() -> None:
     from onward.memory import herd
 
     method, budget = ICaRLCNN(per_class=3), Budget()
-    model, _ = taught(method, ManyLabels())
+    _model, _ = taught(method, ManyLabels())
     first = MLP((3,), 2, generator(), hidden=5)
     features = first.embed(torch.from_numpy(INPUTS.astype(np.float32))).numpy()
     expected = [*herd(features[:6], 3).tolist(), *(6 + herd(features[6:12], 3)).tolist()]

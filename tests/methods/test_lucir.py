@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -110,7 +111,7 @@ def test_old_rows_do_not_move_from_the_second_period_on() -> None:
     assert benchmark.recipes["cpu"].weight_decay > 0
     onward.run(benchmark, "lucir", watch=watch)
     assert [len(model["weight"]) for model in seen] == [2, 3, 5, 6]
-    for before, after in zip(seen, seen[1:], strict=False):
+    for before, after in itertools.pairwise(seen):
         known = len(before["weight"])
         assert torch.equal(after["weight"][:known], before["weight"])
         assert not torch.equal(after["hidden_weight"], before["hidden_weight"])

@@ -129,7 +129,7 @@ def test_a_budget_of_macs_pays_for_the_looks_too() -> None:
 
 
 def test_a_plateau_needs_validation_samples() -> None:
-    with pytest.raises(OnwardError, match="wait for a plateau.* and this benchmark has none"):
+    with pytest.raises(OnwardError, match=r"wait for a plateau.* and this benchmark has none"):
         onward.run(retrained(tiny_benchmark(), {"patience": 3}), "finetune")
 
 
@@ -144,9 +144,7 @@ def test_resuming_goes_on_with_the_plateau_and_the_best_weights(method: str) -> 
 def test_a_checkpoint_has_what_was_judged(tmp_path: Path) -> None:
     benchmark = tiny(epochs=3, first_epochs=3)
     stream, saved = benchmark.stream(0), 0
-    learner = GradientLearner(
-        begun(Finetune()), Setting(ManyLabels(), benchmark.recipes["cpu"], 0)
-    )
+    learner = GradientLearner(begun(Finetune()), Setting(ManyLabels(), benchmark.recipes["cpu"], 0))
 
     def stop(learner: Any) -> None:
         nonlocal saved
