@@ -70,5 +70,16 @@ def test_methods_run_online_with_resnet(method: str) -> None:
     assert len(check_method(method, short("online"), only=only).passed) == len(only)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["er", "icarl_cnn", "icarl_norm", "lucir", "bic"])
+def test_iircs_methods_keep_the_rules_with_its_network(method: str) -> None:
+    benchmark = tiny_benchmark("incomplete", model="resnet32")
+    recipe = replace(benchmark.recipes["cpu"], epochs=1, first_epochs=1, augment="pad_flip")
+    benchmark = replace(
+        benchmark, cut=lambda *args: benchmark.cut(*args)[:3], recipes={"cpu": recipe}
+    )
+    assert len(check_method(method, benchmark, only=ONLY).passed) == len(ONLY)
+
+
 def test_the_tiny_images_pass_as_a_stream() -> None:
     assert check_stream(tiny_benchmark(model="resnet18")).ok

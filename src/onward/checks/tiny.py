@@ -31,7 +31,7 @@ _CLASSES = ("circle", "square", "star", "wave")
 _ARRIVAL = {"wave": 3}
 _GROUPS_PER_CLASS = 9
 _DRAWINGS = 2
-_RATES = {"mlp": 0.1, "resnet18": 0.02}
+_RATES = {"mlp": 0.1, "resnet18": 0.02, "resnet32": 0.02, "resnet50": 0.02}
 
 OFFLINE = Recipe(
     model="linear",
@@ -74,7 +74,7 @@ def tiny_benchmark(
         Where to write the samples, as a parquet file and an array; by default they are only in
         memory.
     model
-        What is trained; ``resnet18`` needs images.
+        What is trained; residual networks need images.
     images
         Whether each point is shown as a picture of it instead.
 
@@ -89,7 +89,7 @@ def tiny_benchmark(
     known = {**PROTOCOLS, **MANY_LABELS}
     if protocol not in known:
         raise unknown("protocol", protocol, known, "onward list benchmarks")
-    labels = protocol in MANY_LABELS
+    labels, pictures = protocol in MANY_LABELS, images or model.startswith("resnet")
     raw = _table()
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -101,7 +101,7 @@ def tiny_benchmark(
     recipe = replace(recipe, learning_rate=recipe.learning_rate * _RATES.get(model, 1.0))
     made = Benchmark(
         name="tiny",
-        data="pictures" if images or model == "resnet18" else "points",
+        data="pictures" if pictures else "points",
         card=Card(
             title="Tiny",
             summary="Which of four shapes does a drifting point belong to?",
@@ -112,7 +112,7 @@ def tiny_benchmark(
         task=ManyLabels() if labels else OneLabel(),
         protocol=known[protocol],
         raw=raw,
-        prepare=pictured if images or model == "resnet18" else prepare,
+        prepare=pictured if pictures else prepare,
         cut=tiny_labels.cut_labels if labels else cut,
         recipes={"cpu": recipe},
         recipe="cpu",
