@@ -11,6 +11,7 @@ from onward.errors import OnwardError
 from onward.learners import choose
 from onward.metrics import METRICS
 from onward.protocols import MANY_LABELS, PROTOCOLS
+from onward.report.summary import MISSING
 from onward.reproduce.claims import Cell, judge
 from onward.reproduce.plan import plan
 from onward.reproduce.table import Missing, PaperTable, Run
@@ -22,13 +23,16 @@ EVERY = pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
 def test_the_names_that_programs_call() -> None:
     assert list(TABLES) == [
         "clear/table1", "clear/table2", "clear/supp4", "clear/supp5", "clear/supp6", "clear/supp7",
-        "clear/supp8", "clear/supp9", "iirc/table5", "iirc/table6", "iirc/table7",
+        "clear/supp8", "clear/supp9", "iirc/table5", "iirc/table6", "iirc/table7", "iirc/buffer",
     ]  # fmt: skip
 
 
 @EVERY
 def test_every_row_of_the_file_is_a_row_and_every_number_is_read(table: PaperTable) -> None:
     published = [row for row in table.rows if row.key is not None]
+    if table._values is None:
+        assert not published
+        return
     rows = {tuple(sorted(row.key.items())) for row in published if row.key is not None}
     assert len(rows) == len(published) == len(table._values.rows)
     numbers = {name for name in table._values.rows[0] if f"{name}_std" in table._values.rows[0]}
@@ -92,9 +96,9 @@ GOLDEN = {
     ("clear/supp9", "nap", "next_CLIP"): "81.1±0.1",
     ("iirc/table5", "er", "after_1"): "31.0±4.6",
     ("iirc/table5", "agem", "after_21"): "2.0±0.3",
-    ("iirc/table5", "finetune", "after_0"): "–",
+    ("iirc/table5", "finetune", "after_0"): MISSING,
     ("iirc/table6", "icarl_norm", "after_2"): "38.0±4.1",
-    ("iirc/table7", "joint", "after_0"): "–",
+    ("iirc/table7", "joint", "after_0"): MISSING,
 }
 
 

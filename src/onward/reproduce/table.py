@@ -127,7 +127,7 @@ class PaperTable:
     title, citation
         What it shows, and where it was published.
     package, file
-        Where its published values are.
+        Where its published values are; no file where the paper has figures alone.
     rows, columns
         What it consists of.
     run
@@ -151,7 +151,7 @@ class PaperTable:
     title: str
     citation: str
     package: str
-    file: str
+    file: str | None
     rows: tuple[Row, ...]
     columns: tuple[Column, ...]
     run: Callable[[Row, Column, str, str], Run | Missing]
@@ -179,13 +179,13 @@ class PaperTable:
         return f"onward reproduce {self.name} --data {data} --recipe {recipe} --out DIR"
 
     @cached_property
-    def _values(self) -> PublishedValues:
-        return PublishedValues(self.package, self.file)
+    def _values(self) -> PublishedValues | None:
+        return None if self.file is None else PublishedValues(self.package, self.file)
 
     def published(self, cell: Cell) -> Value:
         """Return the published number of a cell."""
         row = next(row for row in self.rows if row.name == cell.row)
-        if row.key is None or not self._values.has(cell.column):
+        if row.key is None or self._values is None or not self._values.has(cell.column):
             return Value(None, None, UNPUBLISHED)
         return self._values.value(row.key, cell.column)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from onward.benchmarks import Source
 from onward.benchmarks.iirc_data import recognised
+from onward.benchmarks.iirc_recipes import published_changes
 from onward.report.answers import answers
 from onward.reproduce.table import Column, Missing, Row, Run
 from onward.results.record import RunRecord
@@ -29,7 +30,7 @@ METHODS: tuple[tuple[str, str, str | None, str, Mapping[str, Any], str | None], 
     ("finetune", "finetune", None, "finetune", {}, None),
     ("er", "ER", "ER", "er", {}, None),
     ("er_infinite", "ER-infinite", "ER-infinite", "er_infinite", {}, None),
-    ("agem", "A-GEM", "A-GEM", "agem", {"own_classes": True}, None),
+    ("agem", "A-GEM", "A-GEM", "agem", {"own_classes": True, "sample": 128}, None),
     ("icarl_cnn", "iCaRL-CNN", "iCaRL-CNN", "icarl_cnn", {}, None),
     ("icarl_norm", "iCaRL-norm", "iCaRL-norm", "icarl_norm", {}, None),
     ("lucir", "LUCIR", "LUCIR", "lucir", {}, None),
@@ -47,8 +48,7 @@ METHODS: tuple[tuple[str, str, str | None, str, Mapping[str, Any], str | None], 
     ),
     ("joint", "joint", "joint", "finetune", {}, "joint"),
 )
-# Learning rates on ImageNet by method, as the paper has them; its own code has 0.1 for iCaRL-norm.
-_IMAGENET_RATES = {"icarl_cnn": 0.5, "icarl_norm": 0.5, "bic": 0.5}
+_MODELS = {"cifar": "resnet32", "imagenet": "resnet50"}
 
 
 def rows(published: tuple[str, ...], seconds: Mapping[str, float]) -> tuple[Row, ...]:
@@ -111,11 +111,11 @@ def run(
         return Missing(f"this table is of {kind}, and the folder holds {found}")
     load = dict(row.load)
     protocol = load.pop("protocol", column.protocol)
-    training: dict[str, Any] = {}
+    training: Mapping[str, Any] = {}
     if data != EMOJI and edition is not None:
         load["edition"] = edition
-    if data != EMOJI and kind == "imagenet" and recipe == "paper" and row.name in _IMAGENET_RATES:
-        training["learning_rate"] = _IMAGENET_RATES[row.name]
+    if data != EMOJI and recipe == "paper":
+        training = published_changes(_MODELS[kind], row.method, protocol)
     source = Source("iirc", data, protocol, recipe, load, training)
     return Run(source, row.method, dict(row.options))
 
