@@ -58,6 +58,19 @@ def test_a_few_samples_of_each_class_are_held_out_of_training() -> None:
     assert set(apart.rows[:4]) == {*kept["rows"][8:10], *kept["rows"][18:20]}
 
 
+def test_a_sample_under_two_labels_is_held_out_under_both() -> None:
+    method, budget = begun(BiC(per_class=10, held_out=0.3)), Budget()
+    model = MLP((3,), 2, generator(), hidden=5)
+    method.afterwards(model, shown(INPUTS, np.arange(40), LABELS[:40], 2, budget), budget)
+    # All samples of the first class come again, as those of a new one.
+    view = shown(INPUTS, np.arange(20), LABELS[40:], 3, budget)
+    training = method.trains_on(view, budget)
+    apart = method._held_out
+    assert apart is not None
+    assert np.bincount(apart.newest).tolist() == [3, 3, 3]
+    assert not np.isin(apart.rows, training.view.rows).any()
+
+
 def test_only_new_outputs_are_corrected() -> None:
     method = BiC(per_class=10)
     model, budget, view = second_period(method)

@@ -134,6 +134,16 @@ def test_agem_of_own_classes_asks_new_samples_for_new_ones_and_memory_for_old(ta
     assert seen[0].slope[:, :2].any()
 
 
+def test_agems_reference_is_what_is_not_shown_again() -> None:
+    method = AGEM()
+    budget = after_the_first_period(method)
+    complete = np.array([[0, 2]] * 6 + [[1, 2]] * 6 + [[2, -1]] * 8)
+    rows = np.arange(4, 12)
+    training = method.trains_on(shown(INPUTS, rows, complete[rows], 3, budget, complete), budget)
+    assert training.replays_all
+    assert training.replay == np.count_nonzero(budget.held < 4)
+
+
 @pytest.mark.parametrize("own_classes", [True, False])
 def test_agem_runs_on_many_labels_either_way(own_classes: bool) -> None:
     said = last_outputs("agem", "incomplete", own_classes=own_classes, sample=4)

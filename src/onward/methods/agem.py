@@ -64,12 +64,13 @@ class AGEM(GradientMethod):
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each batch of them some of the memory as reference."""
-        kept = len(self._memory)
+        both = self._memory.beside(new)
+        kept = len(both) - len(new)
         reference = kept if self._sample is None else min(self._sample, kept)
         self._new, self._whole = len(new), reference == kept
         self._old, self._known = self._known, len(new.classes)
         self._followed, self._resumed = None, {}
-        return TrainingSet(self._memory.beside(new), epoch=len(new), replay=reference, apart=True)
+        return TrainingSet(both, epoch=len(new), replay=reference, apart=True)
 
     def minimises(self, step: Step) -> Loss:
         """Return the task loss of the new samples."""

@@ -60,14 +60,15 @@ class BiC(Distilled):
         number = max(1, round(self._share * self._memory.per_class))
         # The last exemplars of a class are those that its mean needs least.
         out = _of_each(kept.newest, np.arange(len(kept)), number)
-        # A sample that comes again as one of a new class may be an exemplar of an old one.
-        fresh = np.flatnonzero((new.newest >= old) & ~np.isin(new.rows, kept.rows))
+        fresh = np.flatnonzero(new.newest >= old)
         order = draws(Draws.HELD_OUT, self.setting.seed, old).permutation(fresh)
         apart = _of_each(new.newest, order, number)
         shown = Samples(new.rows, new.labels)
-        self._held_out = Samples.join([kept[out], shown[apart]])
-        rest = shown[np.setdiff1d(np.arange(len(new)), apart)]
-        stay = kept[np.setdiff1d(np.arange(len(kept)), out)]
+        self._held_out = held = Samples.join([kept[out], shown[apart]])
+        # By row: a sample may be there under two labels.
+        rest, stay = (
+            part[np.flatnonzero(~np.isin(part.rows, held.rows))] for part in (shown, kept)
+        )
         return self._rehearsed(new.of(rest.rows, rest.labels).also(stay.rows, stay.labels))
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
