@@ -19,10 +19,16 @@ from onward.protocols import MANY_LABELS, PROTOCOLS
 DIFFERENCES = ("transfer", "forgetting", "decay_rate")
 
 
+# What these do beyond cumulative and icarl_cnn has tests of its own.
+ALIKE = ("er_infinite", "icarl_norm", "bic")
+
+
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow) if card.inputs == "images" else name
+        pytest.param(name, marks=pytest.mark.slow)
+        if card.inputs == "images" or name in ALIKE
+        else name
         for name, card in METHODS.items()
     ],
 )
