@@ -6,35 +6,16 @@ onward reproduce iirc/table7 --data FOLDER --recipe paper --out DIR
 Cost: 104 runs, 9 min of CPU time (cpu) or 164.8 years (paper).
 """
 
-from functools import partial
+from onward.configs.iirc.followed import followed_table
+from onward.configs.iirc.runs import IMAGENET_FULL
 
-from onward.configs.iirc.claims import CLAIMS
-from onward.configs.iirc.runs import (
-    CITATION,
-    IMAGENET_FULL,
-    NOTES,
-    PACKAGE,
-    caveats,
-    columns,
-    rows,
-    run,
-)
-from onward.reproduce.table import PaperTable
-
-_PUBLISHED = ("ER", "iCaRL-CNN", "iCaRL-norm", "LUCIR", "joint")
-
-TABLE = PaperTable(
-    name="iirc/table7",
-    title="All labels so far, after each period: IIRC-ImageNet-full",
-    citation=f"{CITATION}, Table 7",
-    package=PACKAGE,
-    file="table7.csv",
-    rows=rows(_PUBLISHED, IMAGENET_FULL),
-    columns=columns(35),
-    run=partial(run, "imagenet", "full"),
-    caveats=caveats,
-    claims=CLAIMS,
-    notes=NOTES,
-    published_runs=5,
-    upright=True,
+TABLE = followed_table(
+    7,
+    "IIRC-ImageNet-full",
+    "imagenet",
+    "full",
+    periods=35,
+    orders=5,
+    published=("ER", "iCaRL-CNN", "iCaRL-norm", "LUCIR", "joint"),
+    seconds=IMAGENET_FULL,
 )
