@@ -30,7 +30,7 @@ def cell_name(table: PaperTable, cell: Cell) -> str:
     """Return a cell by the labels of its row and its column."""
     row = next(row for row in table.rows if row.name == cell.row)
     column = next(column for column in table.columns if column.name == cell.column)
-    return f"{row.label} ({column.heading}, {column.protocol})"
+    return f"{row.label} ({column.heading}, {row.load.get('protocol', column.protocol)})"
 
 
 def tested(table: PaperTable, pair: Tested) -> str:

@@ -91,7 +91,7 @@ CLAIMS = (
             Pair(Cell(name, "precision_others"), Cell(name, "precision_under"))
             for name in ("finetune", "er", "icarl_cnn", "icarl_norm", "lucir")
         ),
-        note="Two sets of classes are compared, which differ in more than having a superclass; the "
-        "emoji edition has two without one.",
+        note="Two sets of classes are compared, which differ in more than having a superclass; of "
+        "emoji, one subclass has none.",
     ),
 )
