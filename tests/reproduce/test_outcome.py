@@ -51,7 +51,9 @@ def test_ours_stand_above_theirs_in_100_columns(name: str) -> None:
     if outcome.plan.table.upright:
         found = [n for n, line in enumerate(lines) if line.strip().startswith("after 9 ")]
         assert sum(len(lines[at].split()) - 2 for at in found) == len(outcome.plan.rows())
-        assert lines[found[0] + 1].strip().startswith("published")
+        # A table of figures alone has no published lines.
+        has_numbers = outcome.plan.table.file is not None
+        assert lines[found[0] + 1].strip().startswith("published") == has_numbers
         return
     for row in outcome.plan.rows():
         at = next(n for n, line in enumerate(lines) if line.strip().startswith(f"{row.label}  "))
