@@ -16,6 +16,7 @@ class Draws(IntEnum):
     PRETRAINING = 6
     AUGMENTATION = 7
     VARIATION = 8
+    STREET = 9
 
 
 def draws(use: Draws, *key: int) -> np.random.Generator:

@@ -166,7 +166,8 @@ def _overlaps(boxes: Floats, others: Floats, crowd: Flags) -> Floats:
     areas = (boxes[:, 2:] - boxes[:, :2]).prod(1)
     other_areas = (others[:, 2:] - others[:, :2]).prod(1)
     either = np.where(crowd, areas[:, None], areas[:, None] + other_areas - both)
-    return np.divide(both, either, out=np.zeros_like(both), where=either > 0)
+    shares = np.divide(both, either, out=np.zeros_like(both), where=either > 0)
+    return np.asarray(shares)
 
 
 def _match_coco(overlaps: Floats, crowd: Flags, threshold: float) -> Ints:
