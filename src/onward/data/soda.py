@@ -136,6 +136,21 @@ def read_split(folder: Path, name: str) -> Split:
     return Split(name, images, objects, digest.hexdigest())
 
 
+def contradictions(split: Split) -> list[str]:
+    """Return the images of which the annotations and the file name say different things."""
+    found = []
+    rows = split.images.select(["path", *DOMAINS]).to_pylist()
+    for row in rows:
+        in_name = place_in_name(row["path"].rpartition("/")[2])
+        for name in DOMAINS:
+            other = getattr(in_name, name)
+            if other is not None and other != row[name]:
+                found.append(
+                    f"image {row['path']}: its {name} is {row[name]}, its name says {other}"
+                )
+    return found
+
+
 def _images(entries: list[dict[str, Any]], split: str) -> tuple[pa.Table, list[str]]:
     """Return the table of images, and what is wrong with their times."""
     problems: list[str] = []

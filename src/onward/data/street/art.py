@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw
 from onward.data.emoji_history import TWEMOJI, load_emoji
 from onward.types import Array
 
-Sprite = NDArray[np.float32]  # premultiplied red, green, blue, alpha, from 0 to 1
+Sprite = NDArray[np.uint8]  # red, green and blue times alpha, and alpha
 
 _STYLES = ((1,), (2, 3, 4), (5, 7))  # snapshots
 # Emoji of each class, and the styles (0, 1, 2) of it that are the test's.
@@ -187,9 +187,9 @@ def _cut_out(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _premultiplied(pixels: NDArray[np.uint8]) -> Sprite:
-    sprite = pixels.astype(np.float32) / 255
-    sprite[..., :3] *= sprite[..., 3:]
-    return sprite
+    sprite = pixels.astype(np.int32)
+    sprite[..., :3] = (sprite[..., :3] * sprite[..., 3:] + 127) // 255
+    return sprite.astype(np.uint8)
 
 
 def _painted(drawing: Drawing, category: int, rng: np.random.Generator) -> NDArray[np.uint8]:
@@ -216,7 +216,8 @@ def _painted(drawing: Drawing, category: int, rng: np.random.Generator) -> NDArr
         colours[..., 0] = (hue + turn * body) % 256
         colours[..., 1] = np.where(body, colours[..., 1] * keep, colours[..., 1])
     colours[..., 2] = np.clip(bright * (0.85 + 0.2 * shade), 0, 255)
-    painted = np.asarray(Image.fromarray(colours, "HSV").convert("RGB"))
+    size = (pixels.shape[1], pixels.shape[0])
+    painted = np.asarray(Image.frombytes("HSV", size, colours.tobytes()).convert("RGB"))
     return np.dstack([painted, pixels[..., 3]])
 
 

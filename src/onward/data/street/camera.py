@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Pixels = NDArray[np.float32]
+# Floats of 32 bits, which numpy's types lose with every number that is written out.
+Pixels = NDArray[Any]
 
 WIDTH, HEIGHT = 192, 108  # a tenth of SODA10M's frames
 OVER = 2  # the scene is drawn this many times as large, for smooth edges

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from onward.data.soda_words import Place
 
+FRAMES = 1600
 STEP = timedelta(seconds=10)
 _CITIES = {"sh": "Shanghai", "sz": "Shenzhen", "gz": "Guangzhou"}
 _LOCATIONS = {"city": "Citystreet", "highway": "Highway", "country": "Countryroad"}

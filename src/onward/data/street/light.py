@@ -60,16 +60,11 @@ def light_at(time: datetime, place: Place) -> Light:
     rainy, overcast = place.weather == "Rainy", place.weather == "Overcast"
     city = place.location == "Citystreet"
     if place.period == "Night":
-        glow = (0.20, 0.155, 0.16) if city else (0.075, 0.085, 0.135)
-        top = (0.025, 0.03, 0.085) if not overcast else (0.055, 0.055, 0.085)
-        dim = (0.26, 0.27, 0.37) if city else (0.16, 0.18, 0.28)
-        return Light(rgb(top), rgb(glow), rgb(dim), 150.0, True, rainy, 0.25, 9)
-    hour = time.hour + time.minute / 60
-    hours = [row[0] for row in _SUN]
-    top, low, sun = (
-        np.array([np.interp(hour, hours, [row[k][c] for row in _SUN]) for c in range(3)])  # type: ignore[index]
-        for k in (1, 2, 3)
-    )
+        glow = (0.20, 0.155, 0.16) if city else (0.11, 0.115, 0.17)
+        above = (0.025, 0.03, 0.085) if not overcast else (0.055, 0.055, 0.085)
+        dim = (0.26, 0.27, 0.37) if city else (0.21, 0.225, 0.33)
+        return Light(rgb(above), rgb(glow), rgb(dim), 150.0, True, rainy, 0.25, 9)
+    top, low, sun = _sun_at(time.hour + time.minute / 60)
     if rainy or overcast:
         grey = sun.mean() * (0.62 if rainy else 0.8)
         top = 0.12 * top + np.array([0.66, 0.70, 0.75]) * grey
@@ -78,3 +73,12 @@ def light_at(time: datetime, place: Place) -> Light:
     sight = 70.0 if rainy else 160.0 if overcast else 320.0
     shade = 0.25 if rainy else 0.32 if overcast else 0.5
     return Light(rgb(top), rgb(low), rgb(sun), sight, False, rainy, shade, 5 if rainy else 3)
+
+
+def _sun_at(hour: float) -> tuple[Pixels, Pixels, Pixels]:
+    """Return the sky's top, its lower end and the light on things, between two hours."""
+    hours = [row[0] for row in _SUN]
+    colours = np.array([row[1:] for row in _SUN]).reshape(len(_SUN), 9)
+    blended = [np.interp(hour, hours, colours[:, column]) for column in range(9)]
+    top, low, sun = np.array(blended).reshape(3, 3)
+    return top, low, sun

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,15 @@ from PIL import Image
 from onward.data.soda_words import CATEGORIES, name_of_place
 from onward.data.street.art import chest
 from onward.data.street.camera import HEIGHT, WIDTH
-from onward.data.street.drives import Drive, plan
+from onward.data.street.drives import FRAMES, Drive, plan
 from onward.data.street.frame import Seen, render
 from onward.data.street.light import light_at
-from onward.data.street.scene import View
+from onward.data.street.road import View
 from onward.data.street.traffic import Traffic
 from onward.errors import OnwardError
 from onward.files import publish_folder
 from onward.seeds import Draws, draws
 
-FRAMES = 1600
 _SPEED = {"Citystreet": 9.0, "Highway": 27.0, "Countryroad": 17.0}  # metres per second
 
 
@@ -105,7 +104,9 @@ def _annotation(number: int, image: int, found: Seen) -> dict[str, Any]:
     }
 
 
-def _frames(drive: Drive, rng: np.random.Generator) -> Any:
+def _frames(
+    drive: Drive, rng: np.random.Generator
+) -> Iterator[tuple[dict[str, Any], bytes, list[Seen]]]:
     """Yield the frames of a drive: what the annotation file says of it, its bytes, what is seen."""
     traffic = Traffic(drive, chest(test=drive.split == "test"), rng)
     location = str(drive.place.location)
