@@ -1,7 +1,8 @@
 """Draw Emoji Street: python tools/show_street.py FOLDER [OUT].
 
 FOLDER is what ``onward data make street`` has made, or SODA10M itself. Writes a contact sheet of
-every domain of CLAD-D, boxes drawn in the right half, and the picture of CLAD-C's stream.
+every domain of CLAD-D, boxes drawn in the right half, one of all places, and the picture of
+CLAD-C's stream.
 """
 
 import sys
@@ -35,6 +36,24 @@ def sheet(soda: Soda, images: pa.Table, columns: int = 4, rows: int = 5) -> Imag
     return whole
 
 
+def overview(soda: Soda, columns: int = 6) -> Image.Image:
+    """Return two frames that follow each other of each city, location, period and weather."""
+    rows = soda.test.images.to_pylist()
+    places: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        key = tuple(row[name] for name in ("period", "weather", "location", "city"))
+        places.setdefault(key, []).append(row["path"])
+    ordered = [places[key] for key in sorted(places)]
+    paths = [path for found in ordered for path in found[len(found) // 2 :][:2]]
+    lines = len(paths) // columns
+    whole = Image.new("RGB", (columns * 240, lines * 135))
+    for place, path in enumerate(paths[: columns * lines]):
+        with Image.open(soda.folder / path) as file:
+            frame = file.convert("RGB").resize((240, 135), Image.Resampling.LANCZOS)
+        whole.paste(frame, (place % columns * 240, place // columns * 135))
+    return whole
+
+
 def main(folder: Path, out: Path) -> None:
     """Write the pictures of a folder."""
     soda = read_soda(folder)
@@ -47,6 +66,7 @@ def main(folder: Path, out: Path) -> None:
             path = out / f"domain_{number + 1}_{domain.name}_{name}.png"
             sheet(soda, mine).save(path)
             print(f"{path}: {len(mine)} frames")
+    overview(soda).save(out / "street.jpg", quality=82)
     path = out / "stream.png"
     path.write_bytes(to_png(stream_picture(clad_c(soda)), dpi=130))
     print(path)

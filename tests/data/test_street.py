@@ -50,7 +50,8 @@ def test_one_seed_is_the_same_bytes_and_another_is_not(tmp_path: Path) -> None:
     assert made == [len(plan(1))] * 3
     assert one == again
     assert one.keys() == other.keys()
-    assert sum(one[name] != other[name] for name in one) == len(one)
+    terms = {"LICENSE-APACHE-2.0.txt", "LICENSE-CC-BY-4.0.txt", "NOTICE.txt"}
+    assert {name for name in one if one[name] == other[name]} == terms
 
 
 NAMES = (("one", 0), ("again", 0), ("other", 1))
@@ -127,7 +128,7 @@ def test_nights_are_dark_and_rain_is_grey(street: Soda) -> None:
     assert clear > 1.15 * rain > 1.5 * night
 
 
-def traffic_of(location: str, period: str = "Daytime", frames: int = 60) -> Counter[int]:
+def traffic_of(location: str, period: str = "Daytime", frames: int = 25) -> Counter[int]:
     found: Counter[int] = Counter()
     for drive in plan(1600):
         if (drive.place.location, drive.place.period, drive.split) != (location, period, "val"):

@@ -91,6 +91,11 @@ def pseudo_random(first: Pixels, second: Pixels | int = 0, key: int = 0) -> Pixe
     return np.take(_numbers(), place & np.int32(_NUMBERS - 1))
 
 
+def fraction(values: Pixels) -> Pixels:
+    """Return what is left after rounding down; several times faster than the remainder."""
+    return np.asarray(values - np.floor(values))
+
+
 def rgb(colour: object) -> Pixels:
     """Return a colour as three planes of one pixel.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from onward.data.emoji_history import FOLDER
 from onward.data.soda_words import CATEGORIES, name_of_place
 from onward.data.street.art import chest
 from onward.data.street.camera import HEIGHT, WIDTH
@@ -61,6 +62,9 @@ def make_street(
             document = _draw_split(labelled / split, mine, seed, progress)
             text = json.dumps(document, separators=(",", ":"))
             (labelled / "annotations" / f"instance_{split}.json").write_text(text)
+        # The artists' terms go where their drawings go.
+        for path in FOLDER.glob("*.txt"):
+            (draft / path.name).write_bytes(path.read_bytes())
 
     publish_folder(out, fill)
     return sum(drive.frames for drive in drives)

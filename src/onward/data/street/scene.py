@@ -7,7 +7,16 @@ same while the camera drives by. Arithmetic only, so that the bytes are the same
 
 import numpy as np
 
-from onward.data.street.camera import FOCAL, OVER, Pixels, palette, pseudo_random, rays, rgb
+from onward.data.street.camera import (
+    FOCAL,
+    OVER,
+    Pixels,
+    fraction,
+    palette,
+    pseudo_random,
+    rays,
+    rgb,
+)
 from onward.data.street.light import Light
 from onward.data.street.road import LAMP_STEP, Road, View
 from onward.data.street.walls import barriers, facades
@@ -96,7 +105,7 @@ def _ground(view: View, light: Light) -> Pixels:
     grain = pseudo_random(across * 5 + 9999, along * 2)
     asphalt = 0.345 + (grain - 0.5) * (0.06 * near)
     # Where wheels roll, the asphalt is darker.
-    asphalt -= (np.abs(np.abs(across % 3.6 - 1.8) - 0.9) < 0.3) * (0.03 * near)
+    asphalt -= (np.abs(np.abs(fraction(across / 3.6) - 0.5) - 0.25) < 0.085) * (0.03 * near)
     colour = _beside(view, across, along)
     np.copyto(colour, asphalt * rgb((0.98, 1.0, 1.05)), where=on_road)
     _paint(colour, view, across, along, on_road)
@@ -123,8 +132,9 @@ def _paint(colour: Pixels, view: View, across: Pixels, along: Pixels, on_road: P
     for place, paint, amount in marks:
         np.maximum(paint, (np.abs(across - place) < wide) * amount, out=paint)
     if view.place.location == "Citystreet":
-        zebra = ((along + view.key % 50) % 70 < 4) & (across % 1.0 < 0.5) & on_road
-        np.maximum(white, zebra * np.float32(0.9), out=white)
+        rows = np.flatnonzero((along + view.key % 50) % 70 < 4)
+        zebra = (fraction(across[rows]) < 0.5) & on_road[rows]
+        white[rows] = np.maximum(white[rows], zebra * np.float32(0.9))
         curb = np.minimum(np.abs(across - road.edges[0]), np.abs(across - road.edges[1])) < 0.14
         np.maximum(white, curb * np.float32(0.35), out=white)
     colour += (rgb((0.92, 0.92, 0.90)) - colour) * white
@@ -135,14 +145,14 @@ def _paint(colour: Pixels, view: View, across: Pixels, along: Pixels, on_road: P
 def _beside(view: View, across: Pixels, along: Pixels) -> Pixels:
     """Return the ground beside the road: paving, or grass and fields."""
     if view.place.location == "Citystreet":
-        tile = (np.floor(across / 0.8) + np.floor(along / 0.8)) % 2
-        return np.asarray((0.60 + 0.035 * tile) * rgb((1.0, 0.98, 0.94)), np.float32)
+        tile = fraction((np.floor(across / 0.8) + np.floor(along / 0.8)) / 2)
+        return np.asarray((0.60 + 0.07 * tile) * rgb((1.0, 0.98, 0.94)), np.float32)
     blade = pseudo_random(across * 2.5 + 9999, along / 1.2)
     grass = rgb((0.34, 0.52, 0.20)) * (0.9 + 0.2 * blade)
     if view.place.location == "Highway":
         return np.asarray(grass, np.float32)
     plot = pseudo_random(along / 55, across > 0, view.key)
-    furrow = np.where(across % 2.4 < 1.2, np.float32(1.0), np.float32(0.86))
+    furrow = 1.0 - 0.14 * (fraction(across / 2.4) < 0.5)
     field = palette(_CROPS, plot) * furrow
     np.copyto(field, grass, where=(across > -9) & (across < 5.5))
     return np.asarray(field, np.float32)

@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from onward.data.street.camera import EYE, FAR, FOCAL, Pixels, palette, pseudo_random, rays, rgb
+from onward.data.street.camera import (
+    EYE,
+    FAR,
+    FOCAL,
+    Pixels,
+    fraction,
+    palette,
+    pseudo_random,
+    rays,
+    rgb,
+)
 from onward.data.street.light import Light
 from onward.data.street.road import ROADS, View
 
@@ -35,7 +45,7 @@ def facades(frame: Pixels, view: View, light: Light, side: int) -> None:
     fine = 1 / (1 + distance / 60)
     colour: Pixels = palette(colours, hue) * np.float32(0.92 if side else 0.74)
     storey, column = height / np.float32(3.3), along / np.float32(2.5)
-    u, v = column - np.floor(column), storey - np.floor(storey)
+    u, v = fraction(column), fraction(storey)
     window = ((u > 0.22) & (u < 0.78)) & ((v > 0.28) & (v < 0.78) & (height > 3.9))
     glass = pseudo_random(storey + 50, column, key)
     pane = rgb((0.30, 0.38, 0.48)) * (0.8 + 0.5 * glass)
