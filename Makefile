@@ -23,7 +23,9 @@ test: setup
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2
 
+# TensorFlow is large and not everywhere: where it cannot be installed, its test is skipped.
 test-slow: setup
+	-$(BIN)/python -c "import tensorflow" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt tensorflow
 	$(BIN)/pytest -n 2 -m slow
 
 bench: setup
@@ -31,6 +33,7 @@ bench: setup
 	$(BIN)/python benchmarks/your_data.py
 	$(BIN)/python benchmarks/clear_linear.py
 	$(BIN)/python benchmarks/clear_table1_size.py
+	$(BIN)/python benchmarks/iirc.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache

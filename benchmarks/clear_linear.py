@@ -8,14 +8,9 @@ so both meet the same state of the machine. CPU time, one thread each, medians o
     python benchmarks/clear_linear.py
 """
 
-import json
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-import venv
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -24,80 +19,21 @@ import numpy as np
 
 import onward
 import synthetic_clear
+from environments import Other, environment
 from onward.benchmarks import retrained
-from onward.data.cache import cache_folder
 from onward.exam import Exam, Test
 from onward.loop import Event
 from onward.together import Variant, run_together
 
 EPOCHS, SEEDS, HEADS = 5, 3, 40
-HERE = Path(__file__).resolve().parent
 # torchvision is what Avalanche imports; wandb, gdown and the like come with it.
 PINS = ("avalanche-lib==0.6.0", "torch==2.13.0")
-
-
-class Avalanche:
-    """The child process: one question, one answer."""
-
-    def __init__(self, folder: Path) -> None:
-        command = [
-            str(_environment() / "bin" / "python"),
-            str(HERE / "clear_linear_avalanche.py"),
-            str(folder / "features.npy"),
-            str(folder / "labels.npy"),
-        ]
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-        self._answer()
-
-    def ask(self, *question: Any) -> dict[str, Any]:
-        """Have something done and measured."""
-        if self._process.stdin is None:
-            raise RuntimeError("the child process has no input")
-        self._process.stdin.write(json.dumps(question) + "\n")
-        self._process.stdin.flush()
-        return self._answer()
-
-    def _answer(self) -> dict[str, Any]:
-        line = self._process.stdout.readline() if self._process.stdout else ""
-        if not line:
-            raise RuntimeError(f"Avalanche's side ended with status {self._process.wait()}")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def close(self) -> None:
-        """End the child process."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        self._process.wait()
-
-
-def _environment() -> Path:
-    """Return Avalanche's environment, made on first use and kept in the user's cache folder."""
-    home = cache_folder() / "-".join(["benchmark", *PINS]).replace("==", "-")
-    ready = home / "ready"
-    if not ready.exists():
-        print(f"installing {' '.join(PINS)} into {home}, once", file=sys.stderr)
-        venv.create(home, with_pip=True, clear=True)
-        install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        pins = ["-c", str(HERE.parent / "constraints.txt"), *PINS]
-        subprocess.run(
-            [str(home / "bin" / "python"), *install, *pins], check=True, stderr=subprocess.DEVNULL
-        )
-        ready.touch()
-    return home
 
 
 class Watch:
     """Measures both sides period by period, while Onward runs."""
 
-    def __init__(self, avalanche: Avalanche, runs: int) -> None:
+    def __init__(self, avalanche: Other, runs: int) -> None:
         self.learned: dict[str, list[float]] = defaultdict(list)
         self.tested: dict[str, list[float]] = defaultdict(list)
         self.accuracy: dict[str, list[float]] = defaultdict(list)
@@ -148,7 +84,9 @@ def main() -> None:
         data = str(synthetic_clear.write(folder))
         paper = onward.load("clear", data=data, protocol="streaming", recipe="paper")
         benchmark = retrained(paper, {"epochs": EPOCHS})
-        avalanche = Avalanche(folder)
+        arrays = [str(folder / name) for name in ("features.npy", "labels.npy")]
+        script = "clear_linear_avalanche.py"
+        avalanche = Other("Avalanche", environment(*PINS), script, *arrays)
         try:
             single(benchmark, avalanche)
             heads(benchmark, avalanche)
@@ -156,7 +94,7 @@ def main() -> None:
             avalanche.close()
 
 
-def single(benchmark: onward.types.Benchmark, avalanche: Avalanche) -> None:
+def single(benchmark: onward.types.Benchmark, avalanche: Other) -> None:
     """One run: learning, a row of the score matrix, and what both have learned in the end."""
     learned: dict[str, list[float]] = defaultdict(list)
     tested: dict[str, list[float]] = defaultdict(list)
@@ -188,7 +126,7 @@ def single(benchmark: onward.types.Benchmark, avalanche: Avalanche) -> None:
         raise SystemExit(1)
 
 
-def heads(benchmark: onward.types.Benchmark, avalanche: Avalanche) -> None:
+def heads(benchmark: onward.types.Benchmark, avalanche: Other) -> None:
     """Forty learning rates on shared batches, per head."""
     avalanche.ask("begin", 0, EPOCHS, round(0.6 * EPOCHS))
     rates = np.geomspace(0.01, 1, HEADS).tolist()

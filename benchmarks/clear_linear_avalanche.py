@@ -17,22 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-
-def mend_torchvision() -> None:
-    """Let torchvision be imported where its compiled operators do not fit this torch.
-
-    Avalanche imports it, and this benchmark uses nothing of it.
-    """
-    try:
-        import torchvision  # noqa: F401
-    except RuntimeError:
-        for name in [name for name in sys.modules if name.startswith("torchvision")]:
-            del sys.modules[name]
-        library = torch.library.Library("torchvision", "DEF")
-        library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        library.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        mend_torchvision.library = library  # type: ignore[attr-defined]  # it lives as its owner
-
+from mended_torchvision import mend_torchvision
 
 mend_torchvision()
 warnings.simplefilter("ignore")

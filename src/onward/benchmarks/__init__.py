@@ -8,20 +8,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from onward.benchmarks import clear, yours
+from onward.benchmarks import clear, iirc, yours
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.variants import as_asked
 from onward.errors import OnwardError, unknown
 from onward.types import Benchmark
 
-BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {"clear": clear.load, "yours": yours.load}
-LISTED: Mapping[str, Listed] = {"clear": clear.LISTED, "yours": yours.LISTED}
+BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {
+    "clear": clear.load,
+    "iirc": iirc.load,
+    "yours": yours.load,
+}
+LISTED: Mapping[str, Listed] = {
+    "clear": clear.LISTED,
+    "iirc": iirc.LISTED,
+    "yours": yours.LISTED,
+}
 
 
 def load(
     name: str,
     data: str = "emoji",
-    protocol: str = "streaming",
+    protocol: str | None = None,
     *,
     grain: int | str | None = None,
     new_classes: bool = False,
@@ -37,7 +45,8 @@ def load(
     data
         Which data: ``emoji`` is embedded.
     protocol
-        What is revealed and tested when, see ``onward list benchmarks``.
+        What is revealed and tested when, see ``onward list benchmarks``; by default the first that
+        is listed there.
     grain
         Online only: how many samples are shown at a time, or ``day``.
     new_classes
@@ -64,7 +73,7 @@ def load(
     for option in options:
         if option not in known:
             raise unknown(f"option of {name}", option, known, "onward run --help")
-    found = BENCHMARKS[name](data=data, protocol=protocol, **options)
+    found = BENCHMARKS[name](data=data, protocol=protocol or LISTED[name].protocols[0], **options)
     return as_asked(found, grain=grain, new_classes=new_classes, tuning_periods=tuning_periods)
 
 
@@ -79,7 +88,7 @@ class Source:
     data
         Which data.
     protocol
-        What is revealed and tested when.
+        What is revealed and tested when; None is the benchmark's usual one.
     recipe
         How it is trained.
     options
@@ -90,7 +99,7 @@ class Source:
 
     benchmark: str
     data: str = "emoji"
-    protocol: str = "streaming"
+    protocol: str | None = None
     recipe: str = "cpu"
     options: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)

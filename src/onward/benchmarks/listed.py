@@ -17,9 +17,12 @@ class Listed:
         What ``data`` may be.
     recipes
         How its models can be trained.
+    protocols
+        What may be revealed and tested when; the first one is the usual one.
     """
 
     summary: str
     task: str
     data: tuple[str, ...]
     recipes: tuple[str, ...]
+    protocols: tuple[str, ...]

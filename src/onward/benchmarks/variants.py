@@ -1,6 +1,6 @@
 """What can be asked of any benchmark: how finely it is shown, and what is hidden at first."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -90,12 +90,24 @@ def classes_arrive(stream: Stream, seed: int) -> Stream:
 def all_at_once(stream: Stream) -> Stream:
     """Let the last period bring what all of them have for training; the tests stay theirs.
 
-    That is when all of it is there: nobody sees ahead, and nothing is learned before.
+    That is when all of it is there: nobody sees ahead, and nothing is learned before. A sample
+    that came twice, with more labels each time, comes once with all of them.
     """
-    everything = Samples.join([period.train for period in stream])
+    train, validation = (
+        _whole([getattr(period, side) for period in stream], stream.complete)
+        for side in ("train", "validation")
+    )
     *before, last = stream
-    earlier = (replace(period, train=everything[:0]) for period in before)
-    return replace(stream, periods=(*earlier, replace(last, train=everything)))
+    earlier = (replace(p, train=train[:0], validation=validation[:0]) for p in before)
+    return replace(stream, periods=(*earlier, replace(last, train=train, validation=validation)))
+
+
+def _whole(parts: Sequence[Samples], complete: Array | None) -> Samples:
+    joined = Samples.join(parts)
+    if complete is None:
+        return joined
+    rows = np.unique(joined.rows)
+    return Samples(rows, complete[rows])
 
 
 def hide_labels(stream: Stream, labelled: float, seed: int) -> Stream:

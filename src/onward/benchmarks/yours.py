@@ -27,6 +27,7 @@ LISTED = Listed(
     task="one_label",
     data=("a .csv, .jsonl or .parquet file", "a Hugging Face dataset on disk", "a photo folder"),
     recipes=("cpu", "paper"),
+    protocols=("streaming", *(name for name in PROTOCOLS if name != "streaming")),
 )
 HAND_MADE = "hog"
 

@@ -14,7 +14,6 @@ from onward.configs import TABLES
 from onward.data import emoji_history
 from onward.methods import METHODS
 from onward.metrics import METRICS
-from onward.protocols import PROTOCOLS
 from onward.reproduce.plan import RECIPES
 from onward.reproduce.table import PaperTable
 from onward.reproduce.words import duration
@@ -65,7 +64,7 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
                 "summary": listed.summary,
                 "task": listed.task,
                 "data": list(listed.data),
-                "protocols": list(PROTOCOLS),
+                "protocols": list(listed.protocols),
                 "recipes": list(listed.recipes),
             }
             for name, listed in LISTED.items()

@@ -43,12 +43,36 @@ _LOADED = {
     "text_width": Annotated[
         int | None, typer.Option(help="yours: how many columns words share. Default: 512.")
     ],
-    "model": Annotated[str | None, typer.Option(help="What is trained: linear, mlp, resnet18.")],
+    "model": Annotated[
+        str | None,
+        typer.Option(help="What is trained: linear, mlp, resnet18, resnet32, resnet50."),
+    ],
     "backbone": Annotated[
         str | None,
         typer.Option(help="clear: a pre-trained encoder for its images: onward list backbones."),
     ],
     "weights": Annotated[str | None, typer.Option(help="clear: the backbone's weights.")],
+    "configuration": Annotated[
+        int | None, typer.Option(help="iirc: which order of classes. Default: that of the seed.")
+    ],
+    "edition": Annotated[str | None, typer.Option(help="iirc, ImageNet: full or lite.")],
+    "incremental": Annotated[
+        bool, typer.Option("--incremental", help="iirc: plain classes, no superclasses.")
+    ],
+    "subclasses_only": Annotated[
+        bool, typer.Option("--subclasses-only", help="iirc: leave superclasses out.")
+    ],
+    "judge": Annotated[str | None, typer.Option(help="iirc: what is tested, test or validation.")],
+    "hierarchy": Annotated[
+        str | None, typer.Option(help="iirc: a JSON file with a hierarchy of yours.")
+    ],
+    "validation": Annotated[
+        float | None, typer.Option(help="iirc: share that is held back for validation.")
+    ],
+    "subgroups": Annotated[str | None, typer.Option(help="iirc, emoji: chosen or all.")],
+    "order": Annotated[
+        str | None, typer.Option(help="iirc, images in folders: released or sorted.")
+    ],
     "grain": Annotated[
         str | None, typer.Option(help="online: samples shown at a time, or day. Default: 10.")
     ],
@@ -62,14 +86,22 @@ _CHOSEN = {
     "data": Annotated[
         str, typer.Option(help="Which data: onward list data, or a file or folder of yours.")
     ],
-    "protocol": Annotated[str, typer.Option(help="What is revealed and tested when.")],
+    "protocol": Annotated[
+        str | None, typer.Option(help="What is revealed and tested when: onward list benchmarks.")
+    ],
     "recipe": Annotated[str, typer.Option(help="How it is trained.")],
     "training": Annotated[
         list[str] | None,
         typer.Option(help="Another number of the recipe, such as learning_rate=0.3."),
     ],
 }
-_DEFAULTS = {"data": "emoji", "protocol": "streaming", "recipe": "cpu", "new_classes": False}
+_DEFAULTS = {
+    "data": "emoji",
+    "recipe": "cpu",
+    "new_classes": False,
+    "incremental": False,
+    "subclasses_only": False,
+}
 
 
 def with_source(command: Callable[..., None]) -> Callable[..., None]:

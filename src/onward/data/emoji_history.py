@@ -76,15 +76,22 @@ def load_emoji() -> Table:
     return Table(columns, {"image": ImageColumn(store, index)}, digest)
 
 
-def with_features(table: Table) -> Table:
+def with_features(table: Table, *, divide: bool = True) -> Table:
     """Give emoji their input: hand-made features on the scale of the unlabelled first snapshot.
 
     Each image is described by itself, so the cache holds nothing that was fitted; only the scale
     is, on snapshot 0, which comes before every labelled period.
+
+    Parameters
+    ----------
+    table
+        Emoji, with their snapshots.
+    divide
+        Whether features are divided by √width, see `standardise`.
     """
     features = _of_each_image(table, VERSION, hog_colour)
     first = table.values("snapshot") == 0
-    return table.with_input(standardise(features, features[first]))
+    return table.with_input(standardise(features, features[first], divide=divide))
 
 
 def with_images(table: Table) -> Table:

@@ -94,7 +94,7 @@ def _field_colours(colours: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(fields.mean((2, 4)).reshape(n, -1), np.float32)
 
 
-def standardise(features: Array, reference: Array) -> NDArray[np.float32]:
+def standardise(features: Array, reference: Array, *, divide: bool = True) -> NDArray[np.float32]:
     """Centre and scale by the reference samples, clip to ±3, and divide by √width.
 
     Parameters
@@ -103,8 +103,10 @@ def standardise(features: Array, reference: Array) -> NDArray[np.float32]:
         One row per sample.
     reference
         The samples that set the scale: a past that every learner knows.
+    divide
+        Whether to divide: it suits a linear probe, and costs a network its first layer's scale.
     """
-    return scaled(features, *scale_of(reference))
+    return scaled(features, *scale_of(reference), divide=divide)
 
 
 def scale_of(reference: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -113,12 +115,15 @@ def scale_of(reference: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]
     return reference.mean(0, dtype=np.float64), np.where(deviation > 1e-6, deviation, 1.0)
 
 
-def scaled(features: Array, mean: Array, deviation: Array) -> NDArray[np.float32]:
+def scaled(
+    features: Array, mean: Array, deviation: Array, *, divide: bool = True
+) -> NDArray[np.float32]:
     """Centre, scale, clip to ±3, and divide by √width."""
     result = np.empty(features.shape, np.float32)
+    width = np.sqrt(features.shape[1]) if divide else 1.0
     # A few rows at a time: millions need no second and third copy in double precision.
     for start in range(0, len(features), _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
         centred = (features[rows] - mean) / deviation
-        result[rows] = np.clip(centred, -3, 3) / np.sqrt(features.shape[1])
+        result[rows] = np.clip(centred, -3, 3) / width
     return result

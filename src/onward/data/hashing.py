@@ -65,6 +65,22 @@ def hash_numbers(values: Array) -> Hashes:
     return hashes
 
 
+def hash_rows(content: NDArray[np.uint8]) -> Hashes:
+    """Hash the rows of a table of bytes whose width is a multiple of eight.
+
+    A sum of products with odd numbers, which notices every change of a single word.
+
+    Examples
+    --------
+    >>> one, other, same = hash_rows(np.eye(2, 16, dtype=np.uint8)[[0, 1, 0]]).tolist()
+    >>> one == same != other
+    True
+    """
+    words = content.view(np.uint64)
+    factors = mix(np.arange(1, words.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
+    return mix(np.einsum("ij,j->i", words, factors))
+
+
 def mix_in(hashes: Hashes, more: Hashes) -> Hashes:
     """Combine two hashes of each row, in this order."""
     return mix(mix(hashes + np.uint64(_BASE)) ^ more)

@@ -1,0 +1,162 @@
+"""CIFAR-100 as it is published: two pickled files of images, and one with the names of classes."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from onward.data.hashing import hash_rows
+from onward.data.pickled import read_pickle
+from onward.errors import OnwardError
+from onward.types import Rows, Table
+
+_SIDE, _PLANES = 32, 3
+_WIDTH = _PLANES * _SIDE * _SIDE
+_IN_FILE = "the content of CIFAR-100's file"
+_ENTRIES = {"filenames", "batch_label", "fine_labels", "coarse_labels", "data"}
+_NAMES = {"fine_label_names", "coarse_label_names"}
+
+
+def cifar_folder(root: Path) -> Path | None:
+    """Return where CIFAR-100's files lie, in a folder or being it; None if they do not."""
+    for folder in (root / "cifar-100-python", root):
+        if folder.is_dir() and any((folder / n).is_file() for n in ("train", "test", "meta")):
+            return folder
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarImages:
+    """A wide column of images as CIFAR stores them, colour by colour, in several files.
+
+    Parameters
+    ----------
+    parts
+        Bytes of shape (samples, 3,072), one array per file.
+    noise
+        Random images in place of some rows: checks put them where a future must not matter.
+    noised
+        Which one each row has; -1 for its own.
+    """
+
+    parts: tuple[NDArray[np.uint8], ...]
+    noise: NDArray[np.uint8] | None = None
+    noised: Rows | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows, then the shape of one image."""
+        return (sum(map(len, self.parts)), _SIDE, _SIDE, _PLANES)
+
+    def __getitem__(self, rows: Rows) -> NDArray[np.uint8]:
+        """Return the images of these rows as RGB bytes."""
+        # Not copied into another order: networks read colour by colour too.
+        planes = self._flat(rows).reshape(-1, _PLANES, _SIDE, _SIDE)
+        return planes.transpose(0, 2, 3, 1)
+
+    def _flat(self, rows: Rows) -> NDArray[np.uint8]:
+        found = np.empty((len(rows), _WIDTH), np.uint8)
+        first = 0
+        for part in self.parts:
+            here = (rows >= first) & (rows < first + len(part))
+            if here.all():
+                found = part[rows - first]
+            elif here.any():
+                found[here] = part[rows[here] - first]
+            first += len(part)
+        if self.noise is not None and self.noised is not None:
+            random = self.noised[rows]
+            found[random >= 0] = self.noise[random[random >= 0]]
+        return found
+
+    def with_noise(self, rows: Rows, rng: np.random.Generator, images: int = 64) -> "PlanarImages":
+        """Return this column with random pixels in these rows."""
+        noise = rng.integers(0, 256, (images, _WIDTH), np.uint8)
+        noised = np.full(self.shape[0], -1)
+        noised[rows] = rng.integers(0, images, len(rows))
+        return replace(self, noise=noise, noised=noised)
+
+
+def read_cifar(folder: Path) -> Table:
+    """Read CIFAR-100: training samples first, then test samples, in the order of their files.
+
+    Columns: ``id``, ``subclass`` (the fine label) and ``test``; and the wide column ``image``,
+    which stays in the files until it is read.
+    """
+    names = _names(folder / "meta")
+    parts, labels = zip(
+        *(_samples(folder / side, names) for side in ("train", "test")), strict=True
+    )
+    codes = np.concatenate(labels)
+    test = np.repeat([False, True], [len(part) for part in parts])
+    columns = {
+        "id": pa.array(np.arange(len(codes))).cast(pa.string()),
+        "subclass": pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names)),
+        "test": pa.array(test),
+    }
+    content = hashlib.sha256(" ".join(names).encode())
+    for array in (codes, test, *map(hash_rows, parts)):
+        content.update(array.tobytes())
+    images = PlanarImages(parts)
+    return Table(pa.table(columns), {"image": images}, content.hexdigest(), shown=())
+
+
+def _names(path: Path) -> list[str]:
+    found = _entries(path, _NAMES).get("fine_label_names")
+    names = [name.decode() if isinstance(name, bytes) else name for name in found or ()]
+    if not names or not all(isinstance(name, str) for name in names):
+        raise OnwardError(f"expected fine_label_names in {path}, found {found!r}")
+    if len(set(names)) < len(names):
+        raise OnwardError(f"expected every class once in {path}, found {len(names)} names")
+    return names
+
+
+def _samples(path: Path, names: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int16]]:
+    entries = _entries(path, _ENTRIES)
+    missing = sorted({"data", "fine_labels"} - set(entries))
+    if missing:
+        raise OnwardError(f"expected {' and '.join(missing)} in {path}, found {sorted(entries)}")
+    data, given = entries["data"], entries["fine_labels"]
+    if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.shape[1:] != (_WIDTH,):
+        found = f"{data.dtype} of shape {data.shape}" if hasattr(data, "dtype") else "none"
+        raise OnwardError(f"expected images of {_WIDTH} bytes in {path}, found {found}")
+    whole = isinstance(given, list) and set(map(type, given)) <= {int}
+    if not whole and not (isinstance(given, np.ndarray) and given.ndim == 1):
+        raise OnwardError(f"expected a list of whole numbers as fine_labels in {path}")
+    labels = np.asarray(given, np.int64)
+    if len(labels) != len(data) or not len(data):
+        raise OnwardError(
+            f"expected a label for every image in {path}, found {len(labels)} labels and "
+            f"{len(data)} images"
+        )
+    if labels.min() < 0 or labels.max() >= len(names):
+        raise OnwardError(
+            f"expected fine labels from 0 to {len(names) - 1} in {path}, found {labels.min()} to "
+            f"{labels.max()}"
+        )
+    return data, labels.astype(np.int16)
+
+
+def _entries(path: Path, known: set[str]) -> Mapping[str, Any]:
+    if not path.is_file():
+        raise OnwardError(
+            f"expected CIFAR-100's files train, test and meta, found no {path}. Unpack "
+            "cifar-100-python.tar.gz again"
+        )
+    content = f"{_IN_FILE} {path.name}"
+    found = read_pickle(path, content)
+    if not isinstance(found, dict):
+        raise OnwardError(f"expected {content} in {path}, found {type(found).__name__}")
+    texts = {key.decode("latin1") if isinstance(key, bytes) else key: v for key, v in found.items()}
+    strange = sorted(set(texts) - known)
+    if strange:
+        raise OnwardError(
+            f"expected {content} in {path}, found an entry {strange[0]!r} in it. Is it another "
+            "dataset?"
+        )
+    return texts

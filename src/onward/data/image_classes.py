@@ -1,0 +1,107 @@
+"""Images in folders by class: ``train/<class>/*`` and ``val/<class>/*``, as ImageNet has them."""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from onward.data.clear_listing import SUFFIXES
+from onward.data.folder_images import FolderImages
+from onward.errors import OnwardError
+from onward.types import Rows, Table
+
+_TESTS = ("val", "test")
+Order = Literal["released", "sorted"]
+
+
+def has_image_classes(root: Path) -> bool:
+    """Say whether a folder has one for training and one for tests."""
+    return (root / "train").is_dir() and any((root / name).is_dir() for name in _TESTS)
+
+
+def read_image_classes(root: Path, classes: Sequence[str], *, order: Order, size: int) -> Table:
+    """Read images by class: training images first, then those for tests.
+
+    Columns: ``id`` (the path), ``subclass`` and ``test``; and the wide column ``image``.
+
+    Parameters
+    ----------
+    root
+        The folder.
+    classes
+        Names of the classes' folders, in the order in which they are read.
+    order
+        Inside a class, ``sorted`` by name; or ``released``, see `released_order`.
+    size
+        Side of the images: the shorter edge is resized to it, then the centre is cut out.
+    """
+    tests = next(name for name in _TESTS if (root / name).is_dir())
+    content = hashlib.sha256()
+    paths: list[str] = []
+    codes: list[int] = []
+    counts = []
+    for side in ("train", tests):
+        here, labels = _listed(root / side, classes, content)
+        places = released_order(here) if order == "released" else np.arange(len(here))
+        paths += [f"{side}/{here[place]}" for place in places]
+        codes += [labels[place] for place in places]
+        counts.append(len(here))
+    columns = {
+        "id": pa.array(paths),
+        "subclass": pa.DictionaryArray.from_arrays(
+            pa.array(codes, pa.int16()), pa.array(list(classes))
+        ),
+        "test": pa.array(np.repeat([False, True], counts)),
+    }
+    content.update(order.encode())
+    images = FolderImages(root, paths, size)
+    return Table(pa.table(columns), {"image": images}, content.hexdigest(), shown=())
+
+
+def released_order(paths: Sequence[str]) -> Rows:
+    """Return where the released code of IIRC takes each image from.
+
+    It lists one class after the other and means to sort all paths, but sorts by the wrong key:
+    place i gets the path whose place in the list is the rank of path i. Where classes are not
+    listed by name, the images of a class are rotated or broken up, so that its first few percent
+    are others than in its folder. How many each class has stays the same.
+
+    Examples
+    --------
+    >>> listed = ["b/1", "b/2", "a/1", "a/2", "a/3"]
+    >>> [listed[place] for place in released_order(listed)]
+    ['a/2', 'a/3', 'b/1', 'b/2', 'a/1']
+    """
+    rank = np.empty(len(paths), np.int64)
+    rank[sorted(range(len(paths)), key=paths.__getitem__)] = np.arange(len(paths))
+    return rank
+
+
+def _listed(
+    folder: Path, classes: Sequence[str], content: "hashlib._Hash"
+) -> tuple[list[str], list[int]]:
+    missing = [name for name in classes if not (folder / name).is_dir()]
+    if missing:
+        raise OnwardError(
+            f"expected a folder for each of {len(classes)} classes in {folder}, found none for "
+            f"{', '.join(missing[:5])} ({len(missing)} in all)"
+        )
+    paths: list[str] = []
+    labels: list[int] = []
+    for code, name in enumerate(classes):
+        with os.scandir(folder / name) as entries:
+            files = sorted(
+                (entry.name, entry.stat().st_size)
+                for entry in entries
+                if Path(entry.name).suffix.lower() in SUFFIXES and not entry.name.startswith(".")
+            )
+        if not files:
+            raise OnwardError(f"expected images in {folder / name}, found none")
+        content.update(repr((folder.name, name, files)).encode())
+        paths += [f"{name}/{file}" for file, _ in files]
+        labels += [code] * len(files)
+    return paths, labels
