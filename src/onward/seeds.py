@@ -16,7 +16,8 @@ class Draws(IntEnum):
     PRETRAINING = 6
     AUGMENTATION = 7
     VARIATION = 8
-    STREET = 9
+    HELD_OUT = 9
+    STREET = 10
 
 
 def draws(use: Draws, *key: int) -> np.random.Generator:

@@ -252,11 +252,13 @@ class SavingLearner(Learner, Interface):
 class Loss:
     """A loss by its slope, the derivative with respect to the outputs, and its value on demand.
 
-    Descending needs the slope alone; most steps never ask for the value.
+    Descending needs the slope alone; most steps never ask for the value. A loss that looks at what
+    lies below the outputs too has a slope at these features.
     """
 
     slope: Any
     value: Callable[[], float]
+    feature_slope: Any = None
 
 
 class Task(Interface):

@@ -14,15 +14,21 @@ from onward.checks.method import tiny_for
 from onward.learners import OneByOne, PartialFit
 from onward.methods import METHODS
 from onward.metrics import METRICS
-from onward.protocols import PROTOCOLS
+from onward.protocols import MANY_LABELS, PROTOCOLS
 
 DIFFERENCES = ("transfer", "forgetting", "decay_rate")
+
+
+# What these do beyond cumulative and icarl_cnn has tests of its own.
+ALIKE = ("er_infinite", "icarl_norm", "bic")
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow) if card.inputs == "images" else name
+        pytest.param(name, marks=pytest.mark.slow)
+        if card.inputs == "images" or name in ALIKE
+        else name
         for name, card in METHODS.items()
     ],
 )
@@ -52,6 +58,29 @@ def test_every_method_passes_online(name: str) -> None:
     assert len(check_method(name, tiny_for(name, "online"), only=only).passed) == len(only)
 
 
+MANY_LABELS_METHODS = [name for name, card in METHODS.items() if "many_labels" in card.tasks]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MANY_LABELS_METHODS)
+def test_every_method_passes_on_many_labels(name: str) -> None:
+    report = check_method(name, tiny_benchmark("incomplete"))
+    # There are no dates to go online by.
+    assert [skipped.check for skipped in report.skipped] == ["online_shows_each_sample_once"]
+
+
+@pytest.mark.parametrize("name", MANY_LABELS_METHODS)
+def test_every_method_passes_the_quick_checks_on_many_labels(name: str) -> None:
+    only = (
+        "runs_to_the_end",
+        "outputs_decode",
+        "reads_only_what_it_is_shown",
+        "holds_no_stream",
+        "keeps_only_what_it_holds",
+    )
+    assert len(check_method(name, tiny_benchmark("incomplete"), only=only).passed) == len(only)
+
+
 def test_a_scikit_learn_estimator_passes() -> None:
     assert check_method(PartialFit(SGDClassifier(random_state=0)), tiny_without_arrivals()).ok
 
@@ -73,7 +102,7 @@ def test_every_metric_passes(name: str) -> None:
     assert len(check_metric(name, bounds=(low, 1)).passed) == 9
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, *MANY_LABELS])
 def test_the_tiny_stream_passes(protocol: str) -> None:
     assert check_stream(tiny_benchmark(protocol)).ok
 

@@ -7,7 +7,22 @@ import pytest
 from onward.checks import check_method, check_stream, tiny_benchmark
 from onward.types import Benchmark
 
-EVERYTHING = ("agem", "biased_reservoir", "cumulative", "cwr", "er", "ewc", "gdumb", "lwf", "si")
+EVERYTHING = (
+    "agem",
+    "bic",
+    "biased_reservoir",
+    "cumulative",
+    "cwr",
+    "er",
+    "er_infinite",
+    "ewc",
+    "gdumb",
+    "icarl_cnn",
+    "icarl_norm",
+    "lucir",
+    "lwf",
+    "si",
+)
 ONLY = (
     "runs_to_the_end",
     "seeded_runs_are_identical",
@@ -53,6 +68,15 @@ def test_methods_keep_the_rules_with_resnet(method: str) -> None:
 def test_methods_run_online_with_resnet(method: str) -> None:
     only = ("runs_to_the_end", "keeps_to_the_budget")
     assert len(check_method(method, short("online"), only=only).passed) == len(only)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["er", "icarl_cnn", "icarl_norm", "lucir", "bic"])
+def test_iircs_methods_keep_the_rules_with_its_network(method: str) -> None:
+    whole = tiny_benchmark("incomplete", model="resnet32")
+    recipe = replace(whole.recipes["cpu"], epochs=1, first_epochs=1, augment="pad_flip")
+    benchmark = replace(whole, cut=lambda *args: whole.cut(*args)[:3], recipes={"cpu": recipe})
+    assert len(check_method(method, benchmark, only=ONLY).passed) == len(ONLY)
 
 
 def test_the_tiny_images_pass_as_a_stream() -> None:

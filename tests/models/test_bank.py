@@ -3,6 +3,7 @@ import torch
 
 from onward.models.bank import OneByOne, WideProbes, side_by_side
 from onward.models.linear import LinearProbe
+from onward.types import Loss
 
 
 def _probes(*classes: int, width: int = 7) -> list[LinearProbe]:
@@ -21,7 +22,7 @@ def test_probes_side_by_side_are_what_they_are_alone() -> None:
         slopes = [torch.randn(size, probe.classes) for probe in alone]
         for outputs, probe in zip(bank.forward(inputs), alone, strict=True):
             torch.testing.assert_close(outputs, probe.forward(inputs))
-        bank.backward(slopes)
+        bank.backward([Loss(slope, float) for slope in slopes])
         for mine, other, slope in zip(wide, alone, slopes, strict=True):
             other.backward(slope)
             for name, parameter in other.parameters.items():
@@ -52,7 +53,7 @@ def test_a_gradient_that_was_replaced_does_not_stay() -> None:
     inputs = torch.randn(3, 7)
     for _ in range(2):
         bank.forward(inputs)
-        bank.backward([torch.ones(3, 2), torch.ones(3, 2)])
+        bank.backward([Loss(torch.ones(3, 2), float)] * 2)
         found = probes[0].parameters["bias"].grad
         assert found is not None
         assert found.tolist() == [3.0, 3.0]

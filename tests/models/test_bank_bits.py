@@ -5,6 +5,7 @@ import torch
 
 from onward.models.bank import WideProbes
 from onward.models.linear import LinearProbe
+from onward.types import Loss
 
 SHAPES = list(itertools.product([2, 7], [2, 3, 9, 11, 16, 100], [2, 5, 272, 2048], [1, 3, 10, 256]))
 
@@ -27,7 +28,7 @@ def test_a_probe_learns_the_same_bits_whoever_stands_beside_it(
         gradients.append([p.grad.clone() for p in probe.parameters.values() if p.grad is not None])
     bank = WideProbes(probes)
     together = bank.forward(inputs)
-    bank.backward(slopes)
+    bank.backward([Loss(slope, float) for slope in slopes])
     torch.set_num_threads(before)
     for one, other in zip(alone, together, strict=True):
         assert torch.equal(one, other)

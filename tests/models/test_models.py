@@ -5,35 +5,15 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from small_models import CASES, generator, inputs_for, made, targets_for
 
 from onward.errors import OnwardError
 from onward.models import MODELS, Model
-from onward.models.mlp import MLP
-from onward.models.resnet18 import ResNet18
+from onward.models.resnet32 import ResNet32
 from onward.models.torchvision_loader import torchvision
+from onward.models.torchvision_resnet import ResNet18, ResNet50
 from onward.tasks.one_label import OneLabel
 from onward.train.weights import snapshot
-
-SHAPES = {"linear": (7,), "mlp": (7,), "resnet18": (16, 16, 3)}
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
-def made(name: str, classes: int = 3, seed: int = 0) -> Model:
-    return MODELS[name](SHAPES[name], classes, generator(seed))
-
-
-def inputs_for(name: str, samples: int = 6, seed: int = 1) -> torch.Tensor:
-    shape, rng = (samples, *SHAPES[name]), generator(seed)
-    if name == "resnet18":
-        return torch.randint(0, 256, shape, dtype=torch.uint8, generator=rng)
-    return torch.randn(shape, generator=rng)
-
-
-def targets_for(samples: int = 6, classes: int = 3) -> torch.Tensor:
-    return torch.arange(samples) % classes
 
 
 def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
@@ -58,7 +38,7 @@ def trained(name: str) -> Model:
     return model
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", CASES)
 def test_weights_come_from_the_generator_alone(name: str) -> None:
     torch.manual_seed(1)
     one = snapshot(made(name))
@@ -73,7 +53,7 @@ def test_weights_come_from_the_generator_alone(name: str) -> None:
     assert torch.equal(before, torch.get_rng_state())
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", CASES)
 def test_reset_forgets_everything(name: str) -> None:
     model, fresh = trained(name), made(name)
     assert not same(snapshot(model), snapshot(fresh))
@@ -82,7 +62,7 @@ def test_reset_forgets_everything(name: str) -> None:
     assert same(snapshot(model), snapshot(fresh))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", CASES)
 def test_predicting_changes_nothing_and_answers_the_same_twice(name: str) -> None:
     model = trained(name)
     before = snapshot(model)
@@ -93,7 +73,7 @@ def test_predicting_changes_nothing_and_answers_the_same_twice(name: str) -> Non
     torch.testing.assert_close(model.predict(inputs_for(name)[:1]), one[:1])
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", CASES)
 def test_backward_may_be_called_twice(name: str) -> None:
     model = made(name)
     outputs = model.forward(inputs_for(name))
@@ -107,7 +87,7 @@ def test_backward_may_be_called_twice(name: str) -> None:
         torch.testing.assert_close(2 * once[parameter], twice[parameter])
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", CASES)
 def test_growing_touches_the_head_only_and_keeps_what_it_knows(name: str) -> None:
     model = trained(name)
     before, answers = snapshot(model), model.predict(inputs_for(name))
@@ -117,7 +97,7 @@ def test_growing_touches_the_head_only_and_keeps_what_it_knows(name: str) -> Non
     torch.testing.assert_close(model.predict(inputs_for(name))[:, :3], answers)
     width = model.parameters[model.head[0]].shape[1]
     assert model.macs == macs + 17 * width
-    assert model.size == size + 17 * (width + 1)
+    assert model.size == size + 17 * (width + ("bias" in model.head))
     after = snapshot(model)
     body = before.keys() - set(model.head)
     assert all(torch.equal(before[n], after[n]) for n in body)
@@ -127,7 +107,7 @@ def test_growing_touches_the_head_only_and_keeps_what_it_knows(name: str) -> Non
     model.backward(torch.ones(6, 20))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", CASES)
 def test_a_teacher_is_independent_of_its_pupil(name: str) -> None:
     model = trained(name)
     known = model.predict(inputs_for(name))
@@ -141,7 +121,7 @@ def test_a_teacher_is_independent_of_its_pupil(name: str) -> None:
     assert model.predict(inputs_for(name)).shape == (6, 5)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", CASES)
 def test_squared_gradients_are_those_of_single_samples(name: str) -> None:
     model = trained(name)
     inputs, before = inputs_for(name), snapshot(model)
@@ -163,7 +143,7 @@ def test_squared_gradients_are_those_of_single_samples(name: str) -> None:
 
 def autograd_mlp(model: Model) -> torch.nn.Module:
     net = torch.nn.Sequential(
-        torch.nn.Linear(7, MLP.HIDDEN), torch.nn.ReLU(), torch.nn.Linear(MLP.HIDDEN, model.classes)
+        torch.nn.Linear(7, 2048), torch.nn.ReLU(), torch.nn.Linear(2048, model.classes)
     )
     for layer, names in ((0, ("hidden_weight", "hidden_bias")), (2, ("weight", "bias"))):
         weight, bias = (model.parameters[n][: net[layer].out_features] for n in names)
@@ -194,7 +174,8 @@ def test_the_mlps_gradient_is_autograds(classes: int) -> None:
 def test_resnet_is_torchvisions() -> None:
     model, inputs, targets = made("resnet18"), inputs_for("resnet18"), targets_for()
     net = torchvision().models.resnet18(num_classes=3)
-    net.load_state_dict(snapshot(model), strict=False)
+    named = {f"fc.{n}" if n in model.head else n: p for n, p in snapshot(model).items()}
+    net.load_state_dict(named, strict=False)
     mean, deviation = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
     images = ((inputs / 255 - mean) / deviation).permute(0, 3, 1, 2).contiguous()
     loss = OneLabel().loss(model.forward(inputs), targets)
@@ -204,7 +185,7 @@ def test_resnet_is_torchvisions() -> None:
         torch.nn.functional.cross_entropy(outputs, targets).backward()
     torch.testing.assert_close(model.forward(inputs), outputs.detach(), rtol=1e-4, atol=1e-4)
     for name, parameter in net.named_parameters():
-        found = model.parameters[name].grad
+        found = model.parameters[name.removeprefix("fc.")].grad
         assert found is not None
         assert (found - parameter.grad).norm() < 1e-3 * parameter.grad.norm()
 
@@ -225,6 +206,30 @@ def test_resnet_18_costs_what_is_published() -> None:
     assert model.macs == pytest.approx(1.82e9, rel=0.005)
     assert model.size == 11_689_512
     assert ResNet18((32, 32, 3), 1000, generator()).macs < model.macs / 45
+
+
+def test_resnet_50_costs_what_is_published() -> None:
+    model = ResNet50((224, 224, 3), 1000, generator())
+    assert model.macs == pytest.approx(4.09e9, rel=0.005)
+    assert model.size == 25_557_032
+    assert model.parameters["weight"].shape == (1000, 2048)
+
+
+def test_resnet_32_is_iircs() -> None:
+    model = ResNet32((32, 32, 3), 115, generator())
+    body = sum(p.numel() for n, p in model.parameters.items() if n not in model.head)
+    assert body == 466_256
+    assert model.size == 466_256 + 7_475
+    assert model.macs == pytest.approx(69.5e6, rel=0.01)
+    images = torch.randint(0, 256, (4, 32, 32, 3), dtype=torch.uint8, generator=generator(1))
+    features = model.embed(images)
+    assert features.shape == (4, 64)
+    # No ReLU at the end, though an average over pixels would hide most of it.
+    assert (features < 0).any()
+    # Kaiming, by inputs: 2 / (64 x 9) of a convolution, 1 / 64 of the head.
+    last = model.parameters["blocks.14.conv2.weight"]
+    assert last.var().item() == pytest.approx(2 / (64 * 9), rel=0.02)
+    assert model.parameters["weight"].var().item() == pytest.approx(1 / 64, rel=0.05)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from onward.configs import TABLES, find_table
 from onward.errors import OnwardError
 from onward.learners import choose
 from onward.metrics import METRICS
-from onward.protocols import PROTOCOLS
+from onward.protocols import MANY_LABELS, PROTOCOLS
+from onward.report.summary import MISSING
 from onward.reproduce.claims import Cell, judge
 from onward.reproduce.plan import plan
 from onward.reproduce.table import Missing, PaperTable, Run
@@ -22,20 +23,25 @@ EVERY = pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
 def test_the_names_that_programs_call() -> None:
     assert list(TABLES) == [
         "clear/table1", "clear/table2", "clear/supp4", "clear/supp5", "clear/supp6", "clear/supp7",
-        "clear/supp8", "clear/supp9",
+        "clear/supp8", "clear/supp9", "iirc/table5", "iirc/table6", "iirc/table7", "iirc/buffer",
     ]  # fmt: skip
 
 
 @EVERY
 def test_every_row_of_the_file_is_a_row_and_every_number_is_read(table: PaperTable) -> None:
-    rows = {tuple(sorted(row.key.items())) for row in table.rows}
-    assert len(rows) == len(table.rows) == len(table._values.rows)
+    published = [row for row in table.rows if row.key is not None]
+    if table._values is None:
+        assert not published
+        return
+    rows = {tuple(sorted(row.key.items())) for row in published if row.key is not None}
+    assert len(rows) == len(published) == len(table._values.rows)
     numbers = {name for name in table._values.rows[0] if f"{name}_std" in table._values.rows[0]}
-    assert numbers == {column.name for column in table.columns}
+    assert numbers <= {column.name for column in table.columns}
+    lacking = ("ambiguous", "unrecoverable", "not published")
     for row in table.rows:
         for column in table.columns:
             value = table.published(Cell(row.name, column.name))
-            assert (value.mean is None) == value.status.startswith(("ambiguous", "unrecoverable"))
+            assert (value.mean is None) == value.status.startswith(lacking)
 
 
 @EVERY
@@ -53,8 +59,8 @@ def test_every_cell_is_a_run_that_can_be_built_or_a_reason(table: PaperTable) ->
         choose(row.method, row.options)
         assert set(row.seconds) == {"cpu", "paper"}
         for column in table.columns:
-            assert column.metric in METRICS
-            assert column.protocol in PROTOCOLS
+            assert column.metric in METRICS or column.after is not None or column.measure
+            assert column.protocol in {**PROTOCOLS, **MANY_LABELS}
             found = table.run(row, column, "emoji", "cpu")
             assert isinstance(found, Run) or (isinstance(found, Missing) and found.reason)
 
@@ -88,6 +94,11 @@ GOLDEN = {
     ("clear/supp7", "finetune/cumulative", "next_MoCo-YFCC"): "92.3±0.2",
     ("clear/supp8", "finetune/c=1", "next_MoCo-YFCC"): "91.1±0.0",
     ("clear/supp9", "nap", "next_CLIP"): "81.1±0.1",
+    ("iirc/table5", "er", "after_1"): "31.0±4.6",
+    ("iirc/table5", "agem", "after_21"): "2.0±0.3",
+    ("iirc/table5", "finetune", "after_0"): MISSING,
+    ("iirc/table6", "icarl_norm", "after_2"): "38.0±4.1",
+    ("iirc/table7", "joint", "after_0"): MISSING,
 }
 
 
@@ -108,11 +119,12 @@ def test_the_biased_row_of_table_1_is_the_last_of_table_2() -> None:
 
 
 def test_the_published_numbers_satisfy_the_claims_of_the_main_tables() -> None:
-    for name in ("clear/table1", "clear/table2"):
+    for name in ("clear/table1", "clear/table2", "iirc/table5"):
         table = find_table(name)
         for claim in table.claims:
             found = judge(claim, {}, table.published).published
-            assert found.satisfied == found.pairs, claim.name
+            assert found.satisfied == found.readable, claim.name
+            assert found.readable == found.pairs or name.startswith("iirc")
 
 
 def test_streaming_on_emoji_deals_identities_as_iid_does() -> None:

@@ -87,7 +87,7 @@ def test_training_crops_photos_anywhere_and_each_place_is_as_likely(photos: Fold
 
 
 def test_wrong_augmentation_is_named() -> None:
-    with pytest.raises(OnwardError, match="none, flip, crop_flip, found 'mixup'"):
+    with pytest.raises(OnwardError, match="none, flip, crop_flip, pad_flip, found 'mixup'"):
         augmented(view_of(images()), np.arange(2), "mixup", (0,))
     with pytest.raises(OnwardError, match="expected images to augment"):
         augmented(view_of(np.zeros((4, 3), np.float32)), np.arange(2), "flip", (0,))

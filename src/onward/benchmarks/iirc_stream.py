@@ -164,6 +164,7 @@ def numbers_of(table: Table, plan: Plan) -> Mapping[str, Any]:
         "classes": sum(map(len, periods)),
         "superclasses": len(plan.classes.superclasses),
         "subclasses": len(plan.classes.parent),
+        "hierarchy": {name: list(subs) for name, subs in plan.classes.superclasses.items()},
         "configurations": len(plan.released) or "drawn",
     }
 

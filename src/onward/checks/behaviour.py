@@ -213,10 +213,14 @@ class _Alongside(Wrapper):
 
     def learn(self, view: View, budget: Budget) -> None:
         """Let both learn."""
-        rows, call = view.rows.copy(), Call(self._budget)
-        self._budget.open(rows)
-        shown = Samples(rows, np.array(view.labels))
-        self._other.learn(View(self._table, shown, view.classes, call), self._budget)
+        call = Call(self._budget)
+        shown, beside = (
+            Samples(part.rows.copy(), np.array(part.labels)) for part in (view, view.validation)
+        )
+        self._budget.open(np.concatenate([shown.rows, beside.rows]))
+        self._other.learn(
+            View(self._table, shown, view.classes, call, validation=beside), self._budget
+        )
         call.over = True
         self.inner.learn(view, budget)
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from onward.budget import Budget
 from onward.checks.method_subject import MethodSubject
 from onward.checks.report import expected
@@ -80,7 +82,10 @@ def _drive(subject: MethodSubject, chosen: Chosen) -> Iterator[tuple[int, int]]:
             if not len(shown):
                 break
             call = Call(budget)
-            budget.open(shown.rows)
-            learner.learn(View(stream.table, shown, period.classes, call), budget)
+            budget.open(np.concatenate([shown.rows, period.validation.rows]))
+            validation = period.validation
+            learner.learn(
+                View(stream.table, shown, period.classes, call, validation=validation), budget
+            )
             call.over = True
             yield number, budget.most_stored

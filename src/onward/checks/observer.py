@@ -125,7 +125,8 @@ class Observed(Wrapper):
         rows = view.rows.copy()
         log.views.append(rows)
         log.known.append(len(view.classes))
-        shown = np.concatenate([rows, rows_shown(view.unlabelled)])
+        beside = [rows_shown(part) for part in (view.unlabelled, view.validation)]
+        shown = np.concatenate([rows, *beside])
         before = digest(view.rows, view.labels, log.column[shown])
         checkpoint = budget.checkpoint
 

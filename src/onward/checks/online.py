@@ -22,6 +22,8 @@ def online_shows_each_sample_once(subject: MethodSubject) -> str:
     seen: a short last view, or a label space that grows at once, would tell.
     """
     protocol = subject.benchmark.protocol
+    if protocol.batch is None and not subject.benchmark.stream(subject.seed).dated:
+        raise Skipped("the periods have an order and no dates")
     batch = protocol.batch if isinstance(protocol.batch, int) else _BATCH
     online = replace(protocol, batch=batch, labelled=1.0, limits={**protocol.limits, "passes": 1})
     benchmark = replace(subject.benchmark, protocol=online)

@@ -11,11 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from onward.benchmarks.variants import as_asked
+from onward.checks import tiny_labels
 from onward.checks.digests import digest
 from onward.data.features import standardise
 from onward.data.split import held_out
 from onward.errors import unknown
-from onward.protocols import PROTOCOLS
+from onward.protocols import MANY_LABELS, PROTOCOLS
+from onward.tasks.many_labels import ManyLabels
 from onward.tasks.one_label import OneLabel
 from onward.train.recipe import Recipe
 from onward.types import Array, Benchmark, Card, Period, Protocol, Samples, Stream, Table
@@ -29,7 +31,7 @@ _CLASSES = ("circle", "square", "star", "wave")
 _ARRIVAL = {"wave": 3}
 _GROUPS_PER_CLASS = 9
 _DRAWINGS = 2
-_RATES = {"mlp": 0.1, "resnet18": 0.02}
+_RATES = {"mlp": 0.1, "resnet18": 0.02, "resnet32": 0.02, "resnet50": 0.02}
 
 OFFLINE = Recipe(
     model="linear",
@@ -61,17 +63,18 @@ def tiny_benchmark(
     """Make a benchmark of four periods of about sixty drifting points each.
 
     One year without labels comes before the first period, groups recur from year to year, and a
-    class arrives with the third period.
+    class arrives with the third period. Under a protocol of many labels, the points of all years
+    come with two coarse labels first and with four finer ones later.
 
     Parameters
     ----------
     protocol
-        One of `onward.protocols.PROTOCOLS`.
+        One of `onward.protocols.PROTOCOLS` or `MANY_LABELS`.
     folder
         Where to write the samples, as a parquet file and an array; by default they are only in
         memory.
     model
-        What is trained; ``resnet18`` needs images.
+        What is trained; residual networks need images.
     images
         Whether each point is shown as a picture of it instead.
 
@@ -83,19 +86,22 @@ def tiny_benchmark(
     >>> [len(period.classes) for period in stream]
     [3, 3, 4, 4]
     """
-    if protocol not in PROTOCOLS:
-        raise unknown("protocol", protocol, PROTOCOLS, "onward list benchmarks")
+    known = {**PROTOCOLS, **MANY_LABELS}
+    if protocol not in known:
+        raise unknown("protocol", protocol, known, "onward list benchmarks")
+    labels, pictures = protocol in MANY_LABELS, images or model.startswith("resnet")
     raw = _table()
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         pq.write_table(raw.columns, folder / "samples.parquet")
         np.save(folder / "point.npy", raw.wide["point"][np.arange(len(raw))])
-    recipe = replace(ONLINE if PROTOCOLS[protocol].batch else OFFLINE, model=model)
+    recipe = ONLINE if known[protocol].batch else tiny_labels.RECIPE if labels else OFFLINE
+    recipe = replace(recipe, model=model)
     # What suits a linear layer makes a deep network diverge.
     recipe = replace(recipe, learning_rate=recipe.learning_rate * _RATES.get(model, 1.0))
     made = Benchmark(
         name="tiny",
-        data="pictures" if images or model == "resnet18" else "points",
+        data="pictures" if pictures else "points",
         card=Card(
             title="Tiny",
             summary="Which of four shapes does a drifting point belong to?",
@@ -103,11 +109,11 @@ def tiny_benchmark(
             citation="made by onward.checks",
             numbers={"rows": len(raw)},
         ),
-        task=OneLabel(),
-        protocol=PROTOCOLS[protocol],
+        task=ManyLabels() if labels else OneLabel(),
+        protocol=known[protocol],
         raw=raw,
-        prepare=pictured if images or model == "resnet18" else prepare,
-        cut=cut,
+        prepare=pictured if pictures else prepare,
+        cut=tiny_labels.cut_labels if labels else cut,
         recipes={"cpu": recipe},
         recipe="cpu",
         files=() if folder is None else (folder,),
@@ -164,7 +170,7 @@ def _table() -> Table:
     centres = rng.normal(size=(len(_CLASSES), _WIDTH))
     drift = rng.normal(size=(len(_CLASSES), _WIDTH)) / 4
     rows = list(_rows(rng))
-    place = np.array([_CLASSES.index(row.pop("shape")) for row in rows])
+    place = np.array([_CLASSES.index(row["subclass"]) for row in rows])
     years = np.array([row["year"] for row in rows]) - _FIRST_YEAR
     points = centres[place] + drift[place] * years[:, None]
     points += rng.normal(size=points.shape) / 2
@@ -187,5 +193,6 @@ def _rows(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
                     "year": _FIRST_YEAR + year,
                     "label": shape if year else None,
                     "group": group,
-                    "shape": shape,
+                    "subclass": shape,
+                    "turn": year + number,
                 }

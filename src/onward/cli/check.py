@@ -61,6 +61,10 @@ def method(
     model: Annotated[
         str, typer.Option(help="What it trains: linear, mlp, or resnet18, which takes minutes.")
     ] = "linear",
+    protocol: Annotated[
+        str,
+        typer.Option(help="What is shown when; incomplete: many labels, of which one is shown."),
+    ] = "iid",
     as_json: AsJson = False,
 ) -> None:
     """Check that a method is repeatable and resumable and sees only the past.
@@ -69,7 +73,7 @@ def method(
     """
     if model not in RECIPES:
         raise unknown("model", model, RECIPES, "onward check method --help")
-    report = check_method(name, tiny_benchmark(model=model), raise_on_failure=False)
+    report = check_method(name, tiny_benchmark(protocol, model=model), raise_on_failure=False)
     _print(report, as_json=as_json)
 
 

@@ -6,12 +6,16 @@ To add one, write its file and its line here.
 from collections.abc import Mapping
 
 from onward.configs.clear import supp4, supp5, supp6, supp7, supp8, supp9, table1, table2
+from onward.configs.iirc import buffer, table5, table6, table7
 from onward.errors import unknown
 from onward.reproduce.table import PaperTable
 
 TABLES: Mapping[str, PaperTable] = {
     module.TABLE.name: module.TABLE
-    for module in (table1, table2, supp4, supp5, supp6, supp7, supp8, supp9)
+    for module in (
+        *(table1, table2, supp4, supp5, supp6, supp7, supp8, supp9),
+        *(table5, table6, table7, buffer),
+    )
 }
 
 

@@ -3,7 +3,20 @@
 from onward.memory.balanced import Balanced
 from onward.memory.biased import BiasedReservoir, dynamic
 from onward.memory.everything import Everything
+from onward.memory.herding import herd
 from onward.memory.memory import Memory
+from onward.memory.per_class import PerClass
+from onward.memory.quota import Quota
 from onward.memory.reservoir import Reservoir
 
-__all__ = ["Balanced", "BiasedReservoir", "Everything", "Memory", "Reservoir", "dynamic"]
+__all__ = [
+    "Balanced",
+    "BiasedReservoir",
+    "Everything",
+    "Memory",
+    "PerClass",
+    "Quota",
+    "Reservoir",
+    "dynamic",
+    "herd",
+]

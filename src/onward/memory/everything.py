@@ -1,5 +1,6 @@
 """The memory without a limit."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from onward.types import Array, Rows
 
 
 class Everything:
-    """Keeps every sample it is given.
+    """Keeps every sample it is given, whatever its capacity, as memories have one.
 
     Examples
     --------
@@ -21,7 +22,8 @@ class Everything:
     ([3, 1, 7], [0, 1, 1])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, capacity: int = sys.maxsize, seed: int = 0) -> None:
+        self.capacity = capacity
         self.rows: Rows = np.empty(0, np.int64)
         self.labels: Array = np.empty(0, np.int64)
 

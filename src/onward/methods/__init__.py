@@ -9,12 +9,17 @@ from typing import Literal
 
 from onward.methods.agem import AGEM
 from onward.methods.biased import BiasedReservoirFinetune
+from onward.methods.bic import BiC
 from onward.methods.cumulative import Cumulative
 from onward.methods.cwr import CWRStar
 from onward.methods.er import ER
+from onward.methods.er_infinite import ERInfinite
 from onward.methods.ewc import EWC
 from onward.methods.finetune import Finetune
 from onward.methods.gdumb import GDumb
+from onward.methods.icarl_cnn import ICaRLCNN
+from onward.methods.icarl_norm import ICaRLNorm
+from onward.methods.lucir import LUCIR
 from onward.methods.lwf import LwF
 from onward.methods.nap import Nap
 from onward.methods.pretrain_probe import PretrainProbe
@@ -53,6 +58,7 @@ METHODS: Mapping[str, MethodCard] = {
         MethodCard("scratch", Scratch, "CLEAR"),
         MethodCard("cumulative", Cumulative, "CLEAR, TiC-CLIP (Cumulative-All)"),
         MethodCard("er", ER, "Rolnick et al. 2019"),
+        MethodCard("er_infinite", ERInfinite, "IIRC"),
         MethodCard("reservoir", ReservoirFinetune, "CLEAR"),
         MethodCard("biased_reservoir", BiasedReservoirFinetune, "CLEAR"),
         MethodCard("gdumb", GDumb, "Prabhu et al. 2020"),
@@ -61,6 +67,10 @@ METHODS: Mapping[str, MethodCard] = {
         MethodCard("lwf", LwF, "Li and Hoiem 2016"),
         MethodCard("agem", AGEM, "Chaudhry et al. 2019"),
         MethodCard("cwr", CWRStar, "Lomonaco et al. 2020"),
+        MethodCard("icarl_cnn", ICaRLCNN, "Rebuffi et al. 2017, IIRC"),
+        MethodCard("icarl_norm", ICaRLNorm, "Rebuffi et al. 2017, IIRC"),
+        MethodCard("lucir", LUCIR, "Hou et al. 2019, IIRC"),
+        MethodCard("bic", BiC, "Wu et al. 2019, adapted"),
         MethodCard(
             "pretrain_probe",
             PretrainProbe,

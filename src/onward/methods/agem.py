@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from onward.budget import Budget
 from onward.errors import OnwardError
-from onward.memory import Reservoir
+from onward.train.exemplars import memory_for
 from onward.train.followed import Followed
-from onward.train.kept import Kept
+from onward.train.kept import whole
 from onward.train.method import GradientMethod, Step, TrainingSet
 from onward.types import Loss, Setting, View
 
@@ -26,18 +26,33 @@ class AGEM(GradientMethod):
         How many samples are kept, by reservoir; by default what the recipe says, or one bucket.
     sample
         On how many of them each reference gradient is computed; by default on all of them, as in
-        CLEAR, which makes a step several times as expensive.
+        CLEAR, which makes a step several times as expensive. IIRC has 128.
+    per_class
+        How many samples of each class are kept instead; by default what the recipe says.
+    own_classes
+        Whether the loss of new samples is that of the classes that are new with them, and that of
+        the memory of the classes that were there before, as in IIRC.
 
     References
     ----------
     Chaudhry, Ranzato, Rohrbach and Elhoseiny, Efficient Lifelong Learning with A-GEM, ICLR 2019.
     """
 
-    def __init__(self, *, memory: int | None = None, sample: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        memory: int | None = None,
+        sample: int | None = None,
+        per_class: int | None = None,
+        own_classes: bool = False,
+    ) -> None:
         if sample is not None and sample < 1:
             raise OnwardError(f"expected a sample of at least 1 from memory, found {sample}")
-        self._memory = Kept(Reservoir, memory)
+        self._asked = whole(memory), whole(per_class)
         self._sample = sample
+        self._own_classes = own_classes
+        # How many classes are known, and how many were before this call.
+        self._known = self._old = 0
         # Through one call of `learn`, what a linear model says about the whole memory.
         self._followed: Followed | None = None
         self._resumed: dict[str, Any] = {}
@@ -45,19 +60,21 @@ class AGEM(GradientMethod):
     def begin(self, setting: Setting) -> None:
         """Prepare the memory."""
         super().begin(setting)
-        self._memory.begin(setting)
+        self._memory = memory_for(setting, *self._asked)
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each batch of them some of the memory as reference."""
-        kept = len(self._memory)
+        both = self._memory.beside(new)
+        kept = len(both) - len(new)
         reference = kept if self._sample is None else min(self._sample, kept)
         self._new, self._whole = len(new), reference == kept
+        self._old, self._known = self._known, len(new.classes)
         self._followed, self._resumed = None, {}
-        return TrainingSet(self._memory.beside(new), epoch=len(new), replay=reference, apart=True)
+        return TrainingSet(both, epoch=len(new), replay=reference, apart=True)
 
     def minimises(self, step: Step) -> Loss:
         """Return the task loss of the new samples."""
-        loss = self.setting.task.loss(step.outputs, step.targets[: step.new])
+        loss = self._loss(step.outputs, step.targets[: step.new], slice(self._old, None))
         self._slope = loss.slope
         return loss
 
@@ -68,7 +85,7 @@ class AGEM(GradientMethod):
             return
         followed = self._follow(step, inputs)
         outputs = step.model.forward(inputs) if followed is None else followed.outputs
-        slope = self.setting.task.loss(outputs, targets).slope
+        slope = self._loss(outputs, targets, slice(self._old)).slope
         if followed is not None:
             # The slope of the memory's loss along the gradient is the product of both gradients.
             # The memory's own, two matrix products over all of it, is needed only if that is below
@@ -92,12 +109,13 @@ class AGEM(GradientMethod):
         self._memory.admit(new, budget)
 
     def state(self) -> dict[str, Any]:
-        """Return the memory."""
-        return self._memory.state()
+        """Return the memory, and how many classes are known."""
+        return {"memory": self._memory.state(), "known": self._known}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take the memory back."""
-        self._memory.restore(state)
+        """Take them back."""
+        self._memory.restore(state["memory"])
+        self._known = state["known"]
 
     def state_inside(self) -> dict[str, Any]:
         """Return what the model says about the memory."""
@@ -106,6 +124,16 @@ class AGEM(GradientMethod):
     def restore_inside(self, state: dict[str, Any]) -> None:
         """Take that back."""
         self._resumed = state
+
+    def _loss(self, outputs: "Tensor", targets: "Tensor", own: slice) -> Loss:
+        """Return the task loss, or that of some classes, where there are any."""
+        task = self.setting.task
+        if not self._own_classes or not outputs[:, own].shape[1]:
+            return task.loss(outputs, targets)
+        found = task.towards(outputs[:, own], task.wanted(outputs, targets)[:, own])
+        slope = outputs.new_zeros(outputs.shape)
+        slope[:, own] = found.slope
+        return Loss(slope, found.value)
 
     def _follow(self, step: Step, inputs: "Tensor") -> Followed | None:
         """Return what a linear model says about the whole memory; None for any other case."""

@@ -1,18 +1,16 @@
 """Cumulative finetuning: keep everything, train on all of it."""
 
-from typing import Any
-
-from onward.budget import Budget
 from onward.memory import Everything
-from onward.train.method import GradientMethod, Start, TrainingSet, check_start
-from onward.types import View
+from onward.train.kept import Kept
+from onward.train.method import Start, check_start
+from onward.train.rehearsal import Rehearsal
 
 
-class Cumulative(GradientMethod):
+class Cumulative(Rehearsal):
     """Train on everything seen so far, by default starting from the last weights.
 
     TiC-CLIP calls it Cumulative-All. It stores every sample: the upper bound of what memory can
-    buy, not a cheap method.
+    buy, not a cheap method. With complete information it is IIRC's incremental joint training.
 
     Parameters
     ----------
@@ -20,21 +18,8 @@ class Cumulative(GradientMethod):
         Which weights to start from: the ``last`` (finetuning) or ``random`` ones (from scratch).
     """
 
+    keeps_best = True
+
     def __init__(self, *, start: Start = "last") -> None:
-        self._memory = Everything()
+        super().__init__(Kept(Everything, None))
         self.start = check_start(start)
-
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
-        """Choose the new samples and all old ones alike."""
-        everything = new.also(self._memory.rows, self._memory.labels)
-        self._memory.admit(new.rows, new.labels)
-        budget.hold(self._memory.rows)
-        return TrainingSet(everything, epoch=len(everything))
-
-    def state(self) -> dict[str, Any]:
-        """Return the memory."""
-        return self._memory.state()
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take the memory back."""
-        self._memory.restore(state)

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from onward.budget import Budget
-from onward.memory import Reservoir
-from onward.train.kept import Kept
+from onward.train.exemplars import Exemplars, memory_for
+from onward.train.kept import whole
 from onward.train.method import GradientMethod, TrainingSet
 from onward.types import Setting, View
 
@@ -15,30 +15,42 @@ if TYPE_CHECKING:
 class ER(GradientMethod):
     """Train on new samples mixed half and half with a uniform memory of old ones.
 
+    With a memory of so many samples per class, as in IIRC, new and old ones are not mixed half and
+    half: each is seen once in every epoch. Those of a class are drawn once, and keep the labels
+    that they had then.
+
     Parameters
     ----------
     memory
         How many samples are kept; by default what the recipe says. CLEAR's "one bucket" is the
         size of the first view: where later periods are larger, the memory does not grow.
+    per_class
+        How many samples of each class are kept instead; by default what the recipe says.
 
     References
     ----------
     Rolnick et al., Experience Replay for Continual Learning, NeurIPS 2019; as in CLEAR's
-    appendix, a batch of memory beside every batch of new samples.
+    appendix, a batch of memory beside every batch of new samples; per class as in Abdelsalam et
+    al., IIRC, CVPR 2021.
     """
 
-    def __init__(self, *, memory: int | None = None) -> None:
-        self._memory = Kept(Reservoir, memory)
+    keeps_best = True
+
+    def __init__(self, *, memory: int | None = None, per_class: int | None = None) -> None:
+        self._asked = whole(memory), whole(per_class)
 
     def begin(self, setting: Setting) -> None:
         """Prepare the memory."""
         super().begin(setting)
-        self._memory.begin(setting)
+        self._memory = memory_for(setting, *self._asked)
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
-        """Choose the new samples, and for each batch of them a batch of memory."""
+        """Choose the new samples, and for each batch of them a batch of memory, or all alike."""
+        both = self._memory.beside(new)
+        if isinstance(self._memory, Exemplars):
+            return TrainingSet(both, epoch=len(both))
         replay = self.setting.recipe.batch_size if len(self._memory) else 0
-        return TrainingSet(self._memory.beside(new), epoch=len(new), replay=replay)
+        return TrainingSet(both, epoch=len(new), replay=replay)
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Let the new samples compete for a place in memory."""

@@ -7,7 +7,7 @@ import numpy as np
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.train.anchored import Anchored
-from onward.train.method import Step, TrainingSet
+from onward.train.method import Step, TrainingSet, may_read_again
 from onward.train.weights import fitted, to_arrays, to_tensors
 from onward.types import Loss, View
 
@@ -66,7 +66,7 @@ class EWC(Anchored):
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and whether they can be read once more for F."""
-        self._on_the_way = not budget.limits.keys().isdisjoint({"passes", "macs"})
+        self._on_the_way = not may_read_again(budget)
         return super().trains_on(new, budget)
 
     def minimises(self, step: Step) -> Loss:

@@ -6,12 +6,10 @@ from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.train.every import Every
 from onward.train.method import GradientMethod, Step, TrainingSet
-from onward.train.weights import snapshot, to_arrays, to_tensors
+from onward.train.teacher import Teacher
 from onward.types import Loss, Setting, View
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from onward.models import Model
 
 
@@ -54,9 +52,7 @@ class LwF(GradientMethod):
         self._temperature = temperature
         self._every = Every(every)
         self._teachers = 0
-        self._weights: dict[str, Tensor] = {}
-        self._classes = 0
-        self._teacher: Model | None = None
+        self._teacher = Teacher()
 
     def begin(self, setting: Setting) -> None:
         """Learn when to replace the teacher."""
@@ -72,10 +68,8 @@ class LwF(GradientMethod):
         loss = super().minimises(step)
         if not self._teachers:
             return loss
-        if self._teacher is None:
-            self._teacher = step.model.frozen(self._weights, self._classes)
         alpha, cool = self.alpha(), self._temperature
-        said = self._teacher.predict(step.inputs)
+        said = self._teacher.beside(step.model).predict(step.inputs)
         distance = self.setting.task.distance(step.outputs / cool, said / cool)
         return Loss(
             loss.slope + alpha / cool * distance.slope,
@@ -84,9 +78,9 @@ class LwF(GradientMethod):
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Make the model as it is now the teacher."""
-        self._teacher = None
+        self._teacher.leave()
         if self._every.due(len(new)):
-            self._weights, self._classes = snapshot(model), model.classes
+            self._teacher.replace(model)
             self._teachers += 1
 
     def alpha(self) -> float:
@@ -98,15 +92,13 @@ class LwF(GradientMethod):
     def state(self) -> dict[str, Any]:
         """Return the teacher."""
         return {
-            "weights": to_arrays(self._weights),
-            "classes": self._classes,
+            **self._teacher.state(),
             "teachers": self._teachers,
             "every": self._every.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take the teacher back."""
-        self._weights = to_tensors(state["weights"])
-        self._classes, self._teachers = state["classes"], state["teachers"]
+        self._teacher.restore(state)
+        self._teachers = state["teachers"]
         self._every.restore(state["every"])
-        self._teacher = None

@@ -4,13 +4,27 @@ from collections.abc import Callable, Mapping
 
 import torch
 
-from onward.models.linear import LinearProbe
+from onward.models.heads import make_head
 from onward.models.mlp import MLP
 from onward.models.model import Model
-from onward.models.resnet18 import ResNet18
+from onward.models.resnet32 import ResNet32
+from onward.models.torchvision_resnet import ResNet18, ResNet50
 
-Build = Callable[[tuple[int, ...], int, torch.Generator], Model]
 
-MODELS: Mapping[str, Build] = {"linear": LinearProbe, "mlp": MLP, "resnet18": ResNet18}
+def linear(
+    shape: tuple[int, ...], classes: int, generator: torch.Generator, *, head: str = "linear"
+) -> Model:
+    """Make a model that is a head and nothing else."""
+    return make_head(head, shape, classes, generator)
+
+
+MODELS: Mapping[str, Callable[..., Model]] = {
+    "linear": linear,
+    "mlp": MLP,
+    "resnet18": ResNet18,
+    "resnet32": ResNet32,
+    "resnet50": ResNet50,
+}
+"""By name: called with the shape of an input, the number of classes, a generator and ``head=``."""
 
 __all__ = ["MODELS", "Model"]

@@ -8,6 +8,7 @@ import torch
 
 from onward.models.linear import LinearProbe
 from onward.models.model import Model
+from onward.types import Loss
 
 
 class Bank(Protocol):
@@ -16,8 +17,8 @@ class Bank(Protocol):
     def forward(self, inputs: torch.Tensor) -> Sequence[torch.Tensor]:
         """Return the outputs of each model for a step of training."""
 
-    def backward(self, slopes: Sequence[torch.Tensor]) -> None:
-        """Turn one slope per model into gradients."""
+    def backward(self, losses: Sequence[Loss]) -> None:
+        """Turn one loss per model into gradients."""
 
     def release(self) -> None:
         """Let every model go its own way."""
@@ -41,10 +42,10 @@ class OneByOne:
         """Return the outputs of each model."""
         return [model.forward(inputs) for model in self._models]
 
-    def backward(self, slopes: Sequence[torch.Tensor]) -> None:
+    def backward(self, losses: Sequence[Loss]) -> None:
         """Turn each slope into a gradient."""
-        for model, slope in zip(self._models, slopes, strict=True):
-            model.backward(slope)
+        for model, loss in zip(self._models, losses, strict=True):
+            model.backward(loss.slope, loss.feature_slope)
 
     def release(self) -> None:
         """Do nothing: they have been on their own."""
@@ -83,8 +84,9 @@ class WideProbes:
         logits = torch.addmm(self._bias, inputs, self._weight.t(), out=self._logits[: len(inputs)])
         return [logits[:, rows] for rows in self._rows]
 
-    def backward(self, slopes: Sequence[torch.Tensor]) -> None:
-        """Set the gradients of all probes."""
+    def backward(self, losses: Sequence[Loss]) -> None:
+        """Set the gradients of all probes; nothing lies below their features."""
+        slopes: list[torch.Tensor] = [loss.slope for loss in losses]
         together = self._slope[: len(self._inputs)]
         for rows, slope in zip(self._rows, slopes, strict=True):
             together[:, rows] = slope

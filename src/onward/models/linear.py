@@ -19,6 +19,8 @@ class LinearProbe:
         The number of classes to begin with.
     generator
         Draws the weights, uniform in ±1/√width as `torch.nn.Linear` does.
+    normal
+        Whether weights are drawn from a normal distribution of deviation 1/√width instead.
     """
 
     # A matrix product with 11 columns takes longer than one with 16: vector registers are
@@ -26,12 +28,25 @@ class LinearProbe:
     MULTIPLE = 16
     head = ("weight", "bias")
 
-    def __init__(self, shape: tuple[int, ...], classes: int, generator: torch.Generator) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        classes: int,
+        generator: torch.Generator,
+        *,
+        normal: bool = False,
+    ) -> None:
         self.width = width_of(shape)
+        self._normal = normal
         self.classes = 0
         self.buffers: dict[str, torch.Tensor] = {}
         self.parameters = {"weight": torch.empty(0, self.width), "bias": torch.empty(0)}
         self.grow(classes, generator)
+
+    @property
+    def features(self) -> torch.Tensor:
+        """The last inputs: nothing lies below this head."""
+        return self.seen
 
     @property
     def macs(self) -> int:
@@ -74,18 +89,26 @@ class LinearProbe:
         logits = torch.nn.functional.linear(inputs, self._weight, self._bias)
         return logits[:, : self.classes]
 
+    def embed(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the inputs, which are its features."""
+        return inputs
+
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class, and remember the inputs for `backward`."""
         self.seen = inputs
         return self.predict(inputs)
 
-    def backward(self, slope: torch.Tensor) -> None:
+    def backward(self, slope: torch.Tensor, feature_slope: torch.Tensor | None = None) -> None:
         """Set the gradient of the last `forward` on both parameters."""
         # Rows for the whole room: a product of another shape may add in another order, and a probe
         # is to learn the same, bit for bit, whoever stands beside it.
         padded = torch.nn.functional.pad(slope, (0, self.room - self.classes))
         self.parameters["weight"].grad = (padded.t() @ self.seen)[: self.classes]
         self.parameters["bias"].grad = slope.sum(0)
+
+    def slope_below(self, slope: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
+        """Take a slope at the outputs for these inputs through this layer."""
+        return slope @ self.parameters["weight"]
 
     def forget(self) -> None:
         """Let go of the last inputs."""
@@ -106,8 +129,12 @@ class LinearProbe:
         return other
 
     def _draw(self, first: int, generator: torch.Generator) -> None:
-        for parameter in self.parameters.values():
-            draw_uniform(parameter[first:], self.width, generator)
+        for name, parameter in self.parameters.items():
+            if self._normal and name == "weight":
+                drawn = torch.randn(parameter[first:].shape, generator=generator)
+                parameter[first:] = drawn * self.width**-0.5
+            else:
+                draw_uniform(parameter[first:], self.width, generator)
 
 
 def width_of(shape: tuple[int, ...]) -> int:

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 
 import torch
 
-from onward.models.linear import LinearProbe, draw_uniform, width_of
+from onward.models.heads import make_head
+from onward.models.linear import draw_uniform, width_of
 
 
 class MLP:
-    """Logits = W relu(V x + a) + b, with 2,048 hidden units as in CLEAR.
+    """Logits = W relu(V x + a) + b, by default with 2,048 hidden units as in CLEAR.
 
     Parameters
     ----------
@@ -19,21 +20,42 @@ class MLP:
         The number of classes to begin with.
     generator
         Draws the weights, uniform in ±1/√width of each layer as `torch.nn.Linear` does.
+    head
+        The last layer: ``linear`` or ``cosine``.
+    hidden
+        The number of hidden units.
     """
 
     HIDDEN = 2048
-    head = LinearProbe.head
 
-    def __init__(self, shape: tuple[int, ...], classes: int, generator: torch.Generator) -> None:
-        self._width = width_of(shape)
-        self._head = LinearProbe((self.HIDDEN,), classes, generator)
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        classes: int,
+        generator: torch.Generator,
+        *,
+        head: str = "linear",
+        hidden: int = HIDDEN,
+    ) -> None:
+        self._width, self._units = width_of(shape), hidden
+        self._head = make_head(head, (hidden,), classes, generator)
         self.buffers: dict[str, torch.Tensor] = {}
         self.parameters = {
-            "hidden_weight": torch.empty(self.HIDDEN, self._width),
-            "hidden_bias": torch.empty(self.HIDDEN),
+            "hidden_weight": torch.empty(hidden, self._width),
+            "hidden_bias": torch.empty(hidden),
             **self._head.parameters,
         }
         self._draw_hidden(generator)
+
+    @property
+    def features(self) -> torch.Tensor:
+        """The hidden units of the last `forward`."""
+        return self._hidden
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The names of the parameters with one row per class."""
+        return self._head.head
 
     @property
     def classes(self) -> int:
@@ -43,12 +65,12 @@ class MLP:
     @property
     def macs(self) -> int:
         """Multiply-accumulates of one forward pass of one sample."""
-        return self._width * self.HIDDEN + self._head.macs
+        return self._width * self._units + self._head.macs
 
     @property
     def size(self) -> int:
         """The number of parameters."""
-        return (self._width + 1) * self.HIDDEN + self._head.size
+        return (self._width + 1) * self._units + self._head.size
 
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew."""
@@ -62,17 +84,22 @@ class MLP:
 
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class."""
-        return self._head.predict(self._activate(inputs))
+        return self._head.predict(self.embed(inputs))
+
+    def embed(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the hidden units."""
+        weight, bias = self.parameters["hidden_weight"], self.parameters["hidden_bias"]
+        return torch.nn.functional.linear(inputs, weight, bias).relu_()
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class, and remember both layers' inputs for `backward`."""
-        self._inputs, self._hidden = inputs, self._activate(inputs)
+        self._inputs, self._hidden = inputs, self.embed(inputs)
         return self._head.forward(self._hidden)
 
-    def backward(self, slope: torch.Tensor) -> None:
+    def backward(self, slope: torch.Tensor, feature_slope: torch.Tensor | None = None) -> None:
         """Set the gradient of the last `forward` on all parameters."""
         self._head.backward(slope)
-        slope = self._slope_below(slope, self._hidden)
+        slope = self._slope_below(slope, self._hidden, feature_slope)
         torch.mm(slope.t(), self._inputs, out=_gradient_of(self.parameters["hidden_weight"]))
         torch.sum(slope, 0, out=_gradient_of(self.parameters["hidden_bias"]))
 
@@ -85,7 +112,7 @@ class MLP:
         self, inputs: torch.Tensor, slopes: torch.Tensor
     ) -> dict[str, torch.Tensor]:
         """Return the summed squares of each sample's gradient, layer by layer as a probe's."""
-        hidden = self._activate(inputs)
+        hidden = self.embed(inputs)
         below = self._slope_below(slopes, hidden) ** 2
         return {
             "hidden_weight": below.t() @ inputs**2,
@@ -97,16 +124,19 @@ class MLP:
         """Return a model with other weights."""
         other = copy.copy(self)
         other.parameters = dict(weights)
-        other._head = self._head.frozen({name: weights[name] for name in self.head}, classes)
+        other._head = self._head.frozen(
+            {name: weights[name] for name in self._head.parameters}, classes
+        )
         return other
 
-    def _activate(self, inputs: torch.Tensor) -> torch.Tensor:
-        weight, bias = self.parameters["hidden_weight"], self.parameters["hidden_bias"]
-        return torch.nn.functional.linear(inputs, weight, bias).relu_()
-
-    def _slope_below(self, slope: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
+    def _slope_below(
+        self, slope: torch.Tensor, hidden: torch.Tensor, feature_slope: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """Take a slope through the last layer: units that were off pass nothing on."""
-        return (slope @ self.parameters["weight"]) * (hidden > 0)
+        below = self._head.slope_below(slope, hidden)
+        if feature_slope is not None:
+            below = below + feature_slope
+        return below * (hidden > 0)
 
     def _draw_hidden(self, generator: torch.Generator) -> None:
         for name in ("hidden_weight", "hidden_bias"):

@@ -10,12 +10,17 @@ class Model(Protocol):
     """A function with weights, its gradient, and its cost.
 
     ``parameters`` are learned by descent; ``buffers`` (running means, say) move along and are as
-    much part of the model. ``head`` names the parameters of the last layer, whose rows are classes.
+    much part of the model. ``head`` names the parameters of the last layer, whose rows are classes;
+    in every model its weight is called ``weight``, and what lies below it are the features.
     Training and predicting are two verbs, since some models do not do the same in both.
     """
 
     parameters: dict[str, torch.Tensor]
     buffers: dict[str, torch.Tensor]
+
+    @property
+    def features(self) -> torch.Tensor:
+        """What the head was given in the last `forward`."""
 
     @property
     def head(self) -> tuple[str, ...]:
@@ -42,13 +47,17 @@ class Model(Protocol):
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the outputs; change nothing, remember nothing."""
 
+    def embed(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the features; change nothing, remember nothing."""
+
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the outputs for a step of training, and remember what `backward` needs."""
 
-    def backward(self, slope: torch.Tensor) -> None:
+    def backward(self, slope: torch.Tensor, feature_slope: torch.Tensor | None = None) -> None:
         """Turn a slope at the last outputs into a gradient on every parameter.
 
-        It may be called more than once for the same outputs.
+        A loss that looks at the features too has a slope there, which is added. It may be called
+        more than once for the same outputs.
         """
 
     def forget(self) -> None:

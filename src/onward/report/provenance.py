@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import date
+from typing import Any
 
 import numpy as np
 import pydantic
@@ -31,7 +32,13 @@ class StreamCard(pydantic.BaseModel):
     licence: str
     citation: str
     data_digest: str
+    numbers: dict[str, Any] = {}
     periods: list[CardPeriod]
+
+    @property
+    def hierarchy(self) -> dict[str, list[str]]:
+        """The subclasses of every superclass; empty where there is no hierarchy."""
+        return dict(self.numbers.get("hierarchy", {}))
 
 
 def stream_card(records: Iterable[RunRecord]) -> StreamCard | None:

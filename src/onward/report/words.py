@@ -16,13 +16,18 @@ METRICS = {
 
 METHODS = {
     "agem": "goes on with the new samples, but takes no step against its memory",
+    "bic": "as icarl_cnn, then corrects the new classes on a few samples that were held out",
     "biased_reservoir": "trains on a memory that prefers recent samples, from its last weights",
     "cumulative": "keeps every sample and trains on all of them, from its last weights",
     "cwr": "trains a temporary head and merges it into a lasting one, class by class",
     "er": "replays a memory of old samples beside the new ones",
+    "er_infinite": "keeps every sample and replays it with the labels that it came with",
     "ewc": "goes on with the new samples, held back where weights matter for old ones (Fisher)",
     "finetune": "goes on from its last weights with the new samples only",
     "gdumb": "starts anew with every period, from a class-balanced memory",
+    "icarl_cnn": "replays a few samples of each class; of old ones it learns what it said before",
+    "icarl_norm": "as icarl_cnn, with a last layer that compares directions only",
+    "lucir": "replays a few samples of each class, with old weights frozen and features held fast",
     "lwf": "goes on with the new samples, but stays close to what the last model says of them",
     "nap": "learns the first period and nothing after it",
     "reservoir": "trains on a uniform memory of everything seen, from its last weights",

@@ -103,6 +103,8 @@ class Published:
         >>> Published(9, 0, 9, 9).sentence()
         'the published numbers satisfy it in 9 of 9 pairs'
         """
+        if not self.readable:
+            return "the paper shows it in figures, without numbers"
         text = f"the published numbers satisfy it in {self.satisfied} of {self.readable} pairs"
         text += f", {self.equal} equal" if self.equal else ""
         lost = self.pairs - self.readable

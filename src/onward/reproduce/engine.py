@@ -1,11 +1,11 @@
 """Run a table, and set what came out beside what was published."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from onward.loop import Watch
-from onward.metrics import METRICS
 from onward.report.summary import Measure, Summary
 from onward.reproduce.claims import Cell, Judgement, judge
 from onward.reproduce.plan import Plan, Planned
@@ -75,11 +75,10 @@ def outcome(plan: Plan, records: Sequence[tuple[Planned, Sequence[RunRecord]]]) 
     summaries: dict[str, list[Summary]] = {row.name: [] for row in plan.rows()}
     for each, runs in records:
         for column in each.columns:
-            function = METRICS[column.metric].function
-            scores[Cell(each.row.name, column.name)] = {
-                number: function(run.matrix())
-                for number, run in zip(each.repetitions, runs, strict=True)
-            }
+            values = {n: column.value(run) for n, run in zip(each.repetitions, runs, strict=True)}
+            known = {number: value for number, value in values.items() if not math.isnan(value)}
+            if known:
+                scores[Cell(each.row.name, column.name)] = known
         first = each.columns[0]
         label = " ".join([first.protocol, *map(str, first.load.values())])
         summaries[each.row.name].append(Summary(label, tuple(runs)))

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from onward.report.figures import to_png
 from onward.reproduce import words
 from onward.reproduce.claims import Cell, Judgement, Tested
 from onward.reproduce.engine import Outcome
+from onward.reproduce.label_pictures import label_pictures
 from onward.reproduce.pictures import curves, matrices
 from onward.reproduce.table import Row
 
@@ -31,7 +31,10 @@ def write(outcome: Outcome, out: Path) -> list[Path]:
         The files: numbers, page, pictures.
     """
     name = outcome.plan.table.short_name
-    pictures = {row.label: out / f"{name}-matrices" / _file_name(row) for row in _pictured(outcome)}
+    pictures = {
+        row.label: out / f"{name}-matrices" / words.file_name(row.name)
+        for row in _pictured(outcome)
+    }
     with storage(out):
         for row, path in zip(_pictured(outcome), pictures.values(), strict=True):
             write_atomic(path, to_png(matrices(outcome, row)))
@@ -40,6 +43,10 @@ def write(outcome: Outcome, out: Path) -> list[Path]:
             path = out / f"{name}-curves.png"
             write_atomic(path, to_png(curves(outcome, wanted)))
             pictures = {wanted.title: path, **pictures}
+        for title, (file, figure) in label_pictures(outcome).items():
+            path = out / f"{name}-labels" / file
+            write_atomic(path, to_png(figure))
+            pictures = {title: path, **pictures}
         paths = {label: path.relative_to(out).as_posix() for label, path in pictures.items()}
         numbers, page = out / f"{name}.json", out / f"{name}.md"
         text = json.dumps({**to_json(outcome), "pictures": paths}, indent=1, ensure_ascii=False)
@@ -146,11 +153,16 @@ def _markdown(outcome: Outcome, pictures: dict[str, str]) -> Iterator[str]:
     yield f"{table.citation}. Ours: `{plan.data}`, {plan.recipe} recipe, "
     yield f"{words.seeds_used(outcome)}; percent, mean ± one standard deviation.\n"
     yield f"    {table.command(plan.data, plan.recipe)}\n"
-    yield _line(["", "", *(f"{column.protocol} {column.heading}" for column in columns)])
-    yield _line(["---", "---", *("---:" for _ in columns)])
-    for row in plan.rows():
-        cells = [Cell(row.name, column.name) for column in columns]
-        yield _line([row.label, "ours", *(words.number(outcome.ours(cell)) for cell in cells)])
+    # Of each line of the table: what it is called, and its cells.
+    lines = [(row.label, [Cell(row.name, c.name) for c in columns]) for row in plan.rows()]
+    above = [f"{column.protocol} {column.heading}" for column in columns]
+    if table.upright:
+        lines = [(c.heading, [Cell(row.name, c.name) for row in plan.rows()]) for c in columns]
+        above = [row.label for row in plan.rows()]
+    yield _line(["", "", *above])
+    yield _line(["---", "---", *("---:" for _ in above)])
+    for label, cells in lines:
+        yield _line([label, "ours", *(words.number(outcome.ours(cell)) for cell in cells)])
         yield _line(["", "published", *(table.published(cell).text() for cell in cells)])
     yield ""
     for text in (*table.caveats(plan.data, plan.recipe), *table.notes):
@@ -182,7 +194,3 @@ def _line(cells: Sequence[str]) -> str:
 
 def _pictured(outcome: Outcome) -> list[Row]:
     return [row for row in outcome.plan.rows() if outcome.summaries[row.name]]
-
-
-def _file_name(row: Row) -> str:
-    return re.sub(r"[^\w.=-]", "-", row.name) + ".png"

@@ -10,6 +10,7 @@ from onward.reproduce.table import Column, Missing, PaperTable, Row, Run, first_
 from onward.sweep import Job
 
 RECIPES = ("cpu", "paper")
+_FEW = 8
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,12 @@ class Plan:
             names = found.setdefault(reason, [])
             if name not in names:
                 names.append(name)
-        return found
+        return {reason: _few(names) for reason, names in found.items()}
+
+
+def _few(names: list[str]) -> list[str]:
+    """Return the first and the last of many names."""
+    return names if len(names) <= _FEW else [*names[:2], f"… {len(names) - 3} more", names[-1]]
 
 
 def plan(
@@ -107,13 +113,20 @@ def plan(
     planned, missing = [], {}
     for row in chosen_rows(table, rows):
         for first in first_of_each_run(table.columns):
-            columns = tuple(column for column in table.columns if column.shares_runs(first))
-            run = table.run(row, first, data, recipe)
-            if isinstance(run, Missing):
-                missing.update({Cell(row.name, column.name): run.reason for column in columns})
-                continue
+            run: Run | None = None
+            columns: list[Column] = []
+            for column in table.columns:
+                if not column.shares_runs(first):
+                    continue
+                found = table.run(row, column, data, recipe)
+                if isinstance(found, Missing):
+                    missing[Cell(row.name, column.name)] = found.reason
+                else:
+                    run = found
+                    columns.append(column)
             wanted = range(table.seeds(row, first)) if seeds is None else seeds
-            planned.append(Planned(row, columns, run, tuple(wanted)))
+            if run is not None:
+                planned.append(Planned(row, tuple(columns), run, tuple(wanted)))
     return Plan(table, data, recipe, tuple(planned), missing)
 
 

@@ -9,6 +9,7 @@ from importlib import resources
 from onward.errors import OnwardError
 
 _READ = ("ok", "cross_table")
+UNPUBLISHED = "not published"
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Value:
     ``mean`` is None where the text of the table that we have is damaged; ``status`` says how:
     ``ok``; ``cross_table``, read from another table of the same experiment; ``ocr_dup_removed``,
     read from a column in which values were repeated, the same whichever repetition is removed;
-    otherwise what could be meant.
+    ``not published``; otherwise what could be meant.
     """
 
     mean: float | None
@@ -41,7 +42,11 @@ class Value:
         '87.7|87.8'
         >>> Value(None, None, "unrecoverable(6 of 8 values)").text()
         '?'
+        >>> Value(None, None, UNPUBLISHED).text()
+        '–'
         """
+        if self.status == UNPUBLISHED:
+            return "\N{EN DASH}"
         if self.mean is None:
             kind, _, options = self.status.partition(":")
             candidates = [option.split("±")[0] for option in options.split("|")]
@@ -67,6 +72,10 @@ class PublishedValues:
         self._file = file
         self.rows = list(csv.DictReader(io.StringIO(text)))
 
+    def has(self, column: str) -> bool:
+        """Whether there is such a column."""
+        return column in self.rows[0]
+
     def value(self, key: Mapping[str, str], column: str) -> Value:
         """Return one number."""
         found = [row for row in self.rows if key.items() <= row.items()]
@@ -76,6 +85,8 @@ class PublishedValues:
                 f"found {len(found)} rows"
             )
         row = found[0]
+        if not row[column] and f"{column}_status" not in row:
+            return Value(None, None, UNPUBLISHED)
         return Value(
             mean=_number(row[column]),
             deviation=_number(row[f"{column}_std"]),

@@ -1,5 +1,6 @@
 """What a published table is: rows that are methods, columns that are metrics, and claims."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -7,9 +8,12 @@ from typing import Any
 
 from onward.benchmarks import Source
 from onward.errors import OnwardError
+from onward.metrics import METRICS
 from onward.reproduce.claims import Cell, Claim
 from onward.reproduce.curves import Curves
-from onward.reproduce.published import PublishedValues, Value
+from onward.reproduce.published import UNPUBLISHED, PublishedValues, Value
+from onward.results.predictions import POOLED
+from onward.results.record import RunRecord
 
 _SEEDS = 5
 
@@ -27,9 +31,13 @@ class Column:
     protocol
         The protocol that it is measured under.
     metric
-        A name of `onward.metrics.METRICS`.
+        A name of `onward.metrics.METRICS`; of any other measure what it is called.
     load
         Options of `onward.load` that this column has and others have not.
+    after
+        Of the score over all tests of the past together: after which period.
+    measure
+        What any other number is of a run, that is no metric of the score matrix.
     """
 
     name: str
@@ -37,6 +45,17 @@ class Column:
     protocol: str
     metric: str
     load: Mapping[str, Any] = field(default_factory=dict)
+    after: int | None = None
+    measure: Callable[[RunRecord], float] | None = None
+
+    def value(self, run: RunRecord) -> float:
+        """Return what a run has in this column; NaN where it has nothing."""
+        if self.after is not None:
+            pooled = run.static(POOLED)
+            return float(pooled[self.after]) if self.after < len(pooled) else math.nan
+        if self.measure is not None:
+            return self.measure(run)
+        return METRICS[self.metric].function(run.matrix())
 
     def shares_runs(self, other: "Column") -> bool:
         """Whether one run gives the numbers of both columns."""
@@ -54,7 +73,7 @@ class Row:
     label
         What it is called in the table.
     key
-        The row of the file of published values.
+        The row of the file of published values; None of a method that the paper has no number of.
     method, options
         A method of the catalogue, and its keyword arguments.
     seconds
@@ -68,7 +87,7 @@ class Row:
 
     name: str
     label: str
-    key: Mapping[str, str]
+    key: Mapping[str, str] | None
     method: str
     seconds: Mapping[str, float]
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -108,7 +127,7 @@ class PaperTable:
     title, citation
         What it shows, and where it was published.
     package, file
-        Where its published values are.
+        Where its published values are; no file where the paper has figures alone.
     rows, columns
         What it consists of.
     run
@@ -121,13 +140,18 @@ class PaperTable:
         What is odd about the published values.
     curves
         A picture of the rows along a parameter, if the table has one.
+    published_runs
+        How many runs a published number is the mean of.
+    upright
+        Whether it is printed with its columns one below the other, and rows side by side: tables
+        that follow methods from period to period are.
     """
 
     name: str
     title: str
     citation: str
     package: str
-    file: str
+    file: str | None
     rows: tuple[Row, ...]
     columns: tuple[Column, ...]
     run: Callable[[Row, Column, str, str], Run | Missing]
@@ -135,6 +159,8 @@ class PaperTable:
     claims: tuple[Claim, ...]
     notes: tuple[str, ...] = ()
     curves: Curves | None = None
+    published_runs: int = 5
+    upright: bool = False
 
     def __post_init__(self) -> None:
         rows, columns = {row.name for row in self.rows}, {column.name for column in self.columns}
@@ -153,12 +179,14 @@ class PaperTable:
         return f"onward reproduce {self.name} --data {data} --recipe {recipe} --out DIR"
 
     @cached_property
-    def _values(self) -> PublishedValues:
-        return PublishedValues(self.package, self.file)
+    def _values(self) -> PublishedValues | None:
+        return None if self.file is None else PublishedValues(self.package, self.file)
 
     def published(self, cell: Cell) -> Value:
         """Return the published number of a cell."""
         row = next(row for row in self.rows if row.name == cell.row)
+        if row.key is None or self._values is None or not self._values.has(cell.column):
+            return Value(None, None, UNPUBLISHED)
         return self._values.value(row.key, cell.column)
 
     def seeds(self, row: Row, column: Column) -> int:

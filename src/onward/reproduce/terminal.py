@@ -1,6 +1,6 @@
 """An outcome for the terminal: two lines a row, ours and theirs, then the claims."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from rich import box
@@ -9,10 +9,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from onward.report.summary import MISSING, Measure
 from onward.reproduce import words
 from onward.reproduce.claims import Cell, Judgement
 from onward.reproduce.engine import Outcome
+from onward.reproduce.table import Row
 
+# So many methods fit beside each other.
+_ABREAST = 7
 _STYLES = {"holds": "bold green", "does not hold": "bold red", "cannot tell": "bold yellow"}
 
 
@@ -25,10 +29,17 @@ def _parts(outcome: Outcome) -> Iterator[RenderableType]:
     table = outcome.plan.table
     yield Text(f"{table.name} · {table.title}", style="bold")
     yield Text(table.citation, style="dim")
-    yield _table(outcome)
+    if table.upright:
+        rows = outcome.plan.rows()
+        yield from (
+            _upright(outcome, rows[at : at + _ABREAST]) for at in range(0, len(rows), _ABREAST)
+        )
+    else:
+        yield _table(outcome)
     yield Text(
-        f"percent, mean ± one standard deviation; ours: {outcome.plan.data}, "
-        f"{outcome.plan.recipe} recipe, {words.seeds_used(outcome)}; published: 5 runs",
+        f"percent, mean{'' if table.upright else ' ± one standard deviation'}; ours: "
+        f"{outcome.plan.data}, {outcome.plan.recipe} recipe, {words.seeds_used(outcome)}; "
+        f"published: {table.published_runs} runs",
         style="dim",
     )
     for text in (*table.caveats(outcome.plan.data, outcome.plan.recipe), *table.notes):
@@ -59,6 +70,31 @@ def _table(outcome: Outcome) -> Table:
         theirs = (outcome.plan.table.published(cell).text() for cell in cells)
         result.add_row(Text("  published"), *theirs, style="dim")
     return result
+
+
+def _upright(outcome: Outcome, rows: Sequence[Row]) -> Table:
+    """Return columns one below the other: a method from period to period. Means alone fit in."""
+    table = outcome.plan.table
+    result = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    result.add_column("", overflow="fold", max_width=24)
+    for row in rows:
+        heading = row.label.replace(" ", "\n").replace("-", "-\n")
+        result.add_column(Text(heading), justify="right", no_wrap=True)
+    for column in outcome.plan.columns():
+        cells = [Cell(row.name, column.name) for row in rows]
+        result.add_row(Text(column.heading), *(_mean(outcome.ours(cell)) for cell in cells))
+        theirs = [table.published(cell) for cell in cells]
+        if any(value.mean is not None for value in theirs):
+            result.add_row(
+                Text("  published"),
+                *(MISSING if value.mean is None else f"{value.mean:.1f}" for value in theirs),
+                style="dim",
+            )
+    return result
+
+
+def _mean(ours: Measure | None) -> str:
+    return MISSING if ours is None else f"{100 * ours.mean:.1f}"
 
 
 def _judgement(outcome: Outcome, judgement: Judgement) -> RenderableType:

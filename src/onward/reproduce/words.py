@@ -1,6 +1,7 @@
 """An outcome in words, the same in the terminal, in Markdown and in the file of results."""
 
 import math
+import re
 
 from onward.report.summary import MISSING, Measure
 from onward.report.words import seeds as count_seeds
@@ -63,6 +64,17 @@ def seeds_used(outcome: Outcome) -> str:
     return most if len(counts) == 1 else f"{counts[0]} to {most}"
 
 
+def file_name(row: str) -> str:
+    """Return what the picture of a row is called.
+
+    Examples
+    --------
+    >>> file_name("linear/ewc")
+    'linear-ewc.png'
+    """
+    return re.sub(r"[^\w.=-]", "-", row) + ".png"
+
+
 def duration(seconds: float) -> str:
     """Return a time in the unit in which people think of it.
 
@@ -70,8 +82,16 @@ def duration(seconds: float) -> str:
     --------
     >>> duration(40), duration(200), duration(8000), duration(400_000)
     ('40 s', '3 min', '2.2 h', '4.6 days')
+    >>> duration(1e9)
+    '31.7 years'
     """
-    for size, unit, digits in ((86_400, "days", 1), (3_600, "h", 1), (60, "min", 0)):
+    year = 365.25 * 86_400
+    for size, unit, digits in (
+        (year, "years", 1),
+        (86_400, "days", 1),
+        (3_600, "h", 1),
+        (60, "min", 0),
+    ):
         if seconds >= 1.5 * size:
             return f"{seconds / size:.{digits}f} {unit}"
     return f"{seconds:.0f} s"

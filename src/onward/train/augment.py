@@ -6,7 +6,7 @@ from onward.errors import OnwardError
 from onward.seeds import Draws, draws
 from onward.types import Array, Rows, View
 
-AUGMENTATIONS = ("none", "flip", "crop_flip")
+AUGMENTATIONS = ("none", "flip", "crop_flip", "pad_flip")
 # How far an image without anything beyond its frame is shifted, as a share of its side.
 _SHIFT = 1 / 8
 
@@ -23,7 +23,8 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
     augment
         ``flip`` mirrors every other image, at random. ``crop_flip`` also takes another crop along
         the longer edge where the data has one, as CLEAR does; where all there is is the square, it
-        shifts it by up to an eighth and repeats its edge.
+        shifts it by up to an eighth and repeats its edge. ``pad_flip`` always does that with black
+        beyond the edge: of 32 pixels, four on each side, as is usual for CIFAR.
     key
         What the variation is drawn from: the same again when a call is resumed.
     """
@@ -39,32 +40,39 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
     rng = draws(Draws.VARIATION, *key)
     mirrored = rng.random(len(positions)) < 0.5
     images = None
-    if augment == "crop_flip":
+    if augment != "flip":
         at = rng.random((len(positions), 2))
-        images = view.crops(positions, at[:, 0])
+        images = view.crops(positions, at[:, 0]) if augment == "crop_flip" else None
         if images is None:
-            images = shifted(view.inputs(positions), at)
+            images = shifted(view.inputs(positions), at, black=augment == "pad_flip")
     if images is None:
         images = view.inputs(positions)
     images[mirrored] = images[mirrored, :, ::-1]
     return images
 
 
-def shifted(images: Array, at: Array) -> Array:
-    """Shift images down and right by shares of ±1/8 of their sides; edges are repeated.
+def shifted(images: Array, at: Array, *, black: bool = False) -> Array:
+    """Shift images down and right by shares of ±1/8 of their sides; edges are repeated, or black.
 
     Examples
     --------
     >>> image = np.arange(8).reshape(1, 1, 8, 1)
     >>> shifted(image, np.array([[0.5, 0.99]])).ravel().tolist()
     [1, 2, 3, 4, 5, 6, 7, 7]
+    >>> shifted(image, np.array([[0.5, 0.99]]), black=True).ravel().tolist()
+    [1, 2, 3, 4, 5, 6, 7, 0]
     """
-    places = []
+    places, inside = [], []
     for axis in (0, 1):
         side = images.shape[1 + axis]
         most = int(side * _SHIFT)
         offset = (at[:, axis] * (2 * most + 1)).astype(np.int64) - most
-        places.append(np.clip(np.arange(side) + offset[:, None], 0, side - 1))
+        place = np.arange(side) + offset[:, None]
+        places.append(np.clip(place, 0, side - 1))
+        inside.append(place == places[-1])
     rows, columns = places
     each = np.arange(len(images))[:, None, None]
-    return np.asarray(images[each, rows[:, :, None], columns[:, None, :]])
+    found = np.asarray(images[each, rows[:, :, None], columns[:, None, :]])
+    if black:
+        found[~(inside[0][:, :, None] & inside[1][:, None, :])] = 0
+    return found

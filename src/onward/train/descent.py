@@ -13,6 +13,7 @@ from onward.train.method import GradientMethod, Step, TrainingSet
 from onward.train.recipe import Recipe
 from onward.train.sgd import SGD
 from onward.train.steps import Inputs, Steps
+from onward.train.validation import Validation
 
 
 class Descent:
@@ -22,6 +23,10 @@ class Descent:
     ----------
     method, model, training, budget, recipe
         What is trained, on what, how.
+    validation
+        Judges between epochs.
+    epochs
+        How many there are.
     key
         What the batches are drawn from, beside the epoch.
     done
@@ -40,6 +45,8 @@ class Descent:
         budget: Budget,
         recipe: Recipe,
         *,
+        validation: Validation,
+        epochs: int,
         key: tuple[int, ...],
         done: int,
         velocity: dict[str, torch.Tensor],
@@ -49,12 +56,14 @@ class Descent:
         self.key, self.done = key, done
         self.batch_size, self.augment = recipe.batch_size, recipe.augment
         self.budget, self._recipe, self._after_step = budget, recipe, after_step
+        self.validation, self._epochs = validation, epochs
         budget.declare(parameters=model.size)
         self._optimizer = SGD(
             model.parameters,
             momentum=recipe.momentum,
             weight_decay=recipe.weight_decay,
             velocity=velocity,
+            still=method.still(model),
         )
         self.steps = Steps(training, recipe.batch_size, key)
         self.total = self._steps_affordable() if training.epoch else 0
@@ -77,7 +86,7 @@ class Descent:
     @property
     def rate(self) -> float:
         """The learning rate of the next step."""
-        return self._recipe.rate(self.done, self.total)
+        return self._recipe.rate(self.done, self.total) * self.validation.slowed
 
     def spend(self, samples: int) -> None:
         """Pay for the next step."""
@@ -89,17 +98,20 @@ class Descent:
         self.method.gradient(batch)
         self._optimizer.step(batch.rate)
         self.done += 1
+        if self.done % self.steps.per_epoch == 0:
+            self.validation.look()
         self._after_step()
 
     def _steps_affordable(self) -> int:
         """Return the recipe's number of steps, or what the budget of this call pays for."""
         limits, training = self.budget.limits, self.training
         looks = (self.batch_size + training.replay) * training.forwards
+        macs = self.model.macs * looks + self.validation.macs / self.steps.per_epoch
         steps_paid = int(
             min(
-                min(self._recipe.epochs, limits.get("passes", np.inf)) * self.steps.per_epoch,
+                min(self._epochs, limits.get("passes", np.inf)) * self.steps.per_epoch,
                 limits.get("iterations", np.inf),
-                limits.get("macs", np.inf) // (self.model.macs * looks),
+                limits.get("macs", np.inf) // macs,
             )
         )
         if steps_paid < 1:
@@ -150,7 +162,7 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
             ]
             bank.backward(
                 [
-                    descent.method.minimises(batch).slope
+                    descent.method.minimises(batch)
                     for descent, batch in zip(level, batches, strict=True)
                 ]
             )

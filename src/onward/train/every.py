@@ -27,6 +27,11 @@ class Every:
         """Take note of the recipe."""
         self._enough = self._samples or setting.recipe.memory or 1
 
+    @property
+    def begins(self) -> bool:
+        """Whether no sample has come since the last consolidation."""
+        return self._since == 0
+
     def due(self, new: int) -> bool:
         """Count new samples; say whether it is time, and if so count from zero."""
         self._since += new

@@ -24,12 +24,8 @@ class Kept:
     """
 
     def __init__(self, make: Callable[..., Memory], capacity: int | None) -> None:
-        if capacity is not None and (type(capacity) is not int or capacity < 1):
-            raise OnwardError(
-                f"expected a memory of a whole number of samples, at least 1, found {capacity!r}"
-            )
         self._make = make
-        self._capacity = capacity
+        self._capacity = whole(capacity)
         self._memory: Memory | None = None
 
     def begin(self, setting: Setting) -> None:
@@ -72,3 +68,12 @@ class Kept:
 
     def _made(self, capacity: int) -> Memory:
         return self._make(capacity, seed=self._setting.seed)
+
+
+def whole(capacity: int | None) -> int | None:
+    """Return how many samples a memory is to keep, or say what that may be."""
+    if capacity is not None and (type(capacity) is not int or capacity < 1):
+        raise OnwardError(
+            f"expected a memory of a whole number of samples, at least 1, found {capacity!r}"
+        )
+    return capacity

@@ -16,6 +16,7 @@ from onward.seeds import Draws, draws
 from onward.train.descent import Descent, descend
 from onward.train.method import GradientMethod
 from onward.train.threads import one_thread
+from onward.train.validation import Validation
 from onward.train.weights import to_arrays, to_tensors
 from onward.types import Array, Setting, View
 
@@ -72,6 +73,7 @@ class GradientLearner:
             "classes": self._model.classes,
             "parameters": {name: p.numpy() for name, p in self._model.parameters.items()},
             "buffers": {name: b.numpy() for name, b in self._model.buffers.items()},
+            "validation": {} if descent is None else descent.validation.state(),
             "velocity": {} if descent is None else to_arrays(descent.velocity),
             "method": self.method.state() if descent is None else self._method_before,
             "method_inside": {} if descent is None else self.method.state_inside(),
@@ -84,9 +86,7 @@ class GradientLearner:
         try:
             self._calls = state["calls"]
             self._shape = tuple(state["shape"])
-            self._model = MODELS[self._recipe.model](
-                self._shape, state["classes"], self._generator()
-            )
+            self._model = self._new_model(state["classes"])
             for name, values in state["parameters"].items():
                 self._model.parameters[name].copy_(torch.from_numpy(values))
             for name, values in state["buffers"].items():
@@ -110,12 +110,23 @@ class GradientLearner:
             self.method.starts_from(model, self._generator())
         else:
             self.method.restore_inside(before["method_inside"])
+        validation = Validation(
+            view.validation,
+            model,
+            self.setting.task,
+            budget,
+            self._recipe,
+            keeps_best=self.method.keeps_best,
+            state=before["validation"] if before else {},
+        )
         self._descent = Descent(
             self.method,
             model,
             training,
             budget,
             self._recipe,
+            validation=validation,
+            epochs=self._recipe.epochs_of(self._calls),
             key=(self.setting.seed, self._calls),
             done=before["steps_done"] if before else 0,
             velocity=to_tensors(before["velocity"]) if before else {},
@@ -127,6 +138,7 @@ class GradientLearner:
         """End a call of `learn` whose descent is done."""
         if self._descent is not None:
             self._descent.model.forget()
+            self._descent.validation.settle()
             self.method.afterwards(self._descent.model, view, budget)
             self._descent = None
             self._calls += 1
@@ -135,9 +147,14 @@ class GradientLearner:
         classes = len(view.classes)
         if self._model is None:
             self._shape = view.input_shape
-            self._model = MODELS[self._recipe.model](self._shape, classes, self._generator())
+            self._model = self._new_model(classes)
         self._model.grow(classes, self._generator())
         return self._model
+
+    def _new_model(self, classes: int) -> Model:
+        name, head = self._recipe.model, self.method.head
+        sizes = {"hidden": self._recipe.hidden} if name == "mlp" else {}
+        return MODELS[name](self._shape, classes, self._generator(), head=head, **sizes)
 
     def _generator(self) -> torch.Generator:
         seed = draws(Draws.WEIGHTS, self.setting.seed, self._calls).integers(2**63)

@@ -1,5 +1,6 @@
 """The five questions that every gradient method answers."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -77,10 +78,14 @@ class GradientMethod:
 
     A method that keeps anything between two calls gives it to `state` and takes it back in
     `restore`; that is all it needs to resume. One that only starts from other weights than the last
-    ones sets `start`.
+    ones sets `start`. One that needs another last layer than a linear one names it in `head`, and
+    one that takes the weights of the epoch with the best score on the validation samples, where a
+    benchmark has any, sets `keeps_best`.
     """
 
     start: Start = "last"
+    head: Literal["linear", "cosine"] = "linear"
+    keeps_best: bool = False
 
     def begin(self, setting: Setting) -> None:
         """Prepare for a run, before anything is seen."""
@@ -94,6 +99,10 @@ class GradientMethod:
         """Choose the weights to start from: those that `start` names."""
         if self.start == "random":
             model.reset(generator)
+
+    def still(self, model: "Model") -> Mapping[str, int]:
+        """Return by parameter how many of its first rows do not move: here, none."""
+        return {}
 
     def minimises(self, step: Step) -> Loss:
         """Return the loss of a batch and its slope: here, the task loss."""
@@ -118,6 +127,14 @@ class GradientMethod:
 
     def restore_inside(self, state: dict[str, Any]) -> None:
         """Take back what `state_inside` returned, once `trains_on` has been asked again."""
+
+
+def may_read_again(budget: Budget) -> bool:
+    """Whether a method may look at new samples beside training on them.
+
+    Where passes or MACs are limited, descending takes all of them.
+    """
+    return budget.limits.keys().isdisjoint({"passes", "macs"})
 
 
 def check_start(start: Start) -> Start:

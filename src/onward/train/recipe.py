@@ -1,9 +1,10 @@
 """How a model is trained: pure data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from onward.errors import OnwardError
+from onward.stored import LATER
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,12 @@ class Recipe:
     `decay` each time one of the shares `decay_at` of the steps has passed. `memory` is the number
     of samples that a method with a memory keeps; ``None`` means as many as the first view has.
     `augment` is how images are varied while they are trained on, see `onward.train.augment`.
+
+    `first_epochs` is the number of epochs of the first call, where it is another one. `patience`
+    lets the learning rate wait for a plateau of the score on the validation samples: it is
+    multiplied by `decay` once that has not risen by more than `threshold` for more epochs than
+    this. `per_class` is the number of samples of each class that a method with such a memory keeps.
+    `hidden` is the number of hidden units of an ``mlp``.
     """
 
     model: str
@@ -25,20 +32,33 @@ class Recipe:
     decay_at: tuple[float, ...] = ()
     decay: float = 0.1
     memory: int | None = None
-    augment: Literal["none", "flip", "crop_flip"] = "none"
+    augment: Literal["none", "flip", "crop_flip", "pad_flip"] = "none"
+    first_epochs: int | None = field(default=None, metadata=LATER)
+    patience: int | None = field(default=None, metadata=LATER)
+    threshold: float = field(default=1e-3, metadata=LATER)
+    per_class: int | None = field(default=None, metadata=LATER)
+    hidden: int = field(default=2048, metadata=LATER)
 
     def __post_init__(self) -> None:
-        whole = ("batch_size", "epochs", *(["memory"] if self.memory is not None else []))
-        for name in whole:
+        optional = ("memory", "first_epochs", "patience", "per_class")
+        given = (name for name in optional if getattr(self, name) is not None)
+        for name in ("batch_size", "epochs", "hidden", *given):
             value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise OnwardError(f"expected {name} as a whole number from 1 on, found {value!r}")
-        for name in ("learning_rate", "momentum", "weight_decay", "decay"):
+            least = 0 if name == "patience" else 1
+            if type(value) is not int or value < least:
+                raise OnwardError(
+                    f"expected {name} as a whole number from {least} on, found {value!r}"
+                )
+        for name in ("learning_rate", "momentum", "weight_decay", "decay", "threshold"):
             value = getattr(self, name)
             if not (isinstance(value, int | float) and 0 <= value < float("inf")):
                 raise OnwardError(f"expected {name} as a number from 0 on, found {value!r}")
         if not all(isinstance(share, int | float) and 0 <= share <= 1 for share in self.decay_at):
             raise OnwardError(f"expected decay_at as shares from 0 to 1, found {self.decay_at!r}")
+
+    def epochs_of(self, call: int) -> int:
+        """Return the number of epochs of one call of `learn`, counted from 0."""
+        return self.epochs if call or self.first_epochs is None else self.first_epochs
 
     def rate(self, step: int, steps: int) -> float:
         """Return the learning rate of one step out of several."""

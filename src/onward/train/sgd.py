@@ -20,6 +20,8 @@ class SGD:
         The pull towards zero.
     velocity
         Where an interrupted descent had been.
+    still
+        By name, how many of a parameter's first rows do not move.
     """
 
     def __init__(
@@ -29,10 +31,12 @@ class SGD:
         momentum: float,
         weight_decay: float,
         velocity: Mapping[str, torch.Tensor],
+        still: Mapping[str, int] | None = None,
     ) -> None:
         self._parameters = parameters
         self._momentum = momentum
         self._weight_decay = weight_decay
+        self._still = still or {}
         self.velocity = dict(velocity) or {
             name: torch.zeros_like(parameter) for name, parameter in parameters.items()
         }
@@ -43,6 +47,11 @@ class SGD:
             gradient, velocity = parameter.grad, self.velocity[name]
             if gradient is None:
                 continue
+            if name in self._still:
+                moving = slice(self._still[name], None)
+                parameter, gradient, velocity = (
+                    values[moving] for values in (parameter, gradient, velocity)
+                )
             torch.add(gradient, velocity, alpha=self._momentum, out=velocity)
             if self._weight_decay:
                 velocity.add_(parameter, alpha=self._weight_decay)

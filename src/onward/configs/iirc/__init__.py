@@ -1,0 +1,1 @@
+"""IIRC: Abdelsalam, Faramarzi, Sodhani and Chandar, CVPR 2021."""

@@ -1,0 +1,1 @@
+"""Published values: percent, mean and deviation over orders of classes, from appendix H."""

@@ -1,0 +1,24 @@
+"""iCaRL-CNN: iCaRL's loss and exemplars, decided by the network itself."""
+
+from onward.train.distilled import Distilled
+
+
+class ICaRLCNN(Distilled):
+    """Replay exemplars chosen by herding, and learn of old classes what the last model says.
+
+    iCaRL decides by the nearest mean of exemplars; this one by the outputs of its network, as in
+    IIRC.
+
+    Parameters
+    ----------
+    per_class
+        How many exemplars of each class are kept; by default what the recipe says, or else 20.
+
+    References
+    ----------
+    Rebuffi, Kolesnikov, Sperl and Lampert, iCaRL: Incremental Classifier and Representation
+    Learning, CVPR 2017; as in Abdelsalam et al., IIRC, CVPR 2021.
+    """
+
+    def __init__(self, *, per_class: int | None = None) -> None:
+        super().__init__(per_class)

@@ -1,0 +1,186 @@
+"""LUCIR: a cosine head, features that stay where they were, and old classes ahead of new ones."""
+
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from onward.budget import Budget
+from onward.errors import OnwardError
+from onward.train.every import Every
+from onward.train.exemplars import Exemplars, features_of
+from onward.train.method import GradientMethod, Step, TrainingSet, may_read_again
+from onward.train.teacher import Teacher
+from onward.types import Loss, Setting, View
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from onward.models import Model
+
+_IMPRINTED_ON = 1000
+
+
+class LUCIR(GradientMethod):
+    """Replay exemplars under a cosine head whose old weights are frozen, with features held fast.
+
+    From the second period on, the task loss gets λ √(old / new classes) · (1 − cos(feature, the
+    last model's feature)) as a mean over samples; and for replayed samples a margin by which the
+    cosine of their own class is to exceed those of the new classes that come closest. Weights of
+    old classes do not move. Those of a new one begin at the mean direction of its features, as
+    long as the old ones are on average. Eta goes on from period to period.
+
+    Exemplars are chosen by herding. Where the budget limits passes or MACs, as online, new samples
+    are not read before they are learned, and new weights begin at random.
+
+    Parameters
+    ----------
+    per_class
+        How many exemplars of each class are kept; by default what the recipe says, or else 20.
+    distance
+        λ.
+    margin
+        By how much the own class is to be ahead.
+    hardest
+        How many of the closest new classes are looked at, or all where there are fewer.
+
+    References
+    ----------
+    Hou, Pan, Loy, Wang and Lin, Learning a Unified Classifier Incrementally via Rebalancing, CVPR
+    2019; as in Abdelsalam et al., IIRC, CVPR 2021: binary cross-entropy, and the margin's slope
+    takes eta for a constant.
+    """
+
+    head: Literal["linear", "cosine"] = "cosine"
+
+    def __init__(
+        self,
+        *,
+        per_class: int | None = None,
+        distance: float = 5.0,
+        margin: float = 0.5,
+        hardest: int = 2,
+    ) -> None:
+        if hardest < 1:
+            raise OnwardError(f"expected to look at 1 or more new classes, found {hardest}")
+        self._memory = Exemplars(per_class)
+        self._teacher = Teacher()
+        self._every = Every(None)
+        self._distance, self._margin, self._hardest = distance, margin, hardest
+        # How many classes were known before this call, and while it is under way what it shows.
+        self._known = 0
+        self._shown: tuple[View, Budget] | None = None
+
+    def begin(self, setting: Setting) -> None:
+        """Prepare the memory."""
+        super().begin(setting)
+        self._memory.begin(setting)
+        self._every.begin(setting)
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose the new samples and the exemplars alike."""
+        self._shown, self._new = (new, budget), len(new)
+        both = self._memory.beside(new)
+        return TrainingSet(both, epoch=len(both), forwards=2 if self._teacher else 1)
+
+    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
+        """Start from the last weights, with those of new classes imprinted."""
+        if self._teacher and self._shown is not None and may_read_again(self._shown[1]):
+            self._imprint(model, *self._shown)
+
+    def still(self, model: "Model") -> dict[str, int]:
+        """Return the weights of old classes."""
+        return {"weight": self._teacher.classes}
+
+    def minimises(self, step: Step) -> Loss:
+        """Return the task loss, the distance of features and the margin."""
+        loss = super().minimises(step)
+        if not self._teacher:
+            return loss
+        before = self._teacher.beside(step.model).embed(step.inputs)
+        distance = feature_distance(step.model.features, before)
+        old, new = self._teacher.classes, step.model.classes - self._teacher.classes
+        weight = self._distance * math.sqrt(old / max(new, 1))
+        margin = self._ahead(step)
+        return Loss(
+            loss.slope + margin.slope,
+            lambda: loss.value() + weight * distance.value() + margin.value(),
+            weight * distance.feature_slope,
+        )
+
+    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+        """Choose exemplars, and make the model as it is now the last one."""
+        self._shown, self._known = None, model.classes
+        self._teacher.leave()
+        self._memory.admit(new, budget, model)
+        if self._every.due(len(new)):
+            self._teacher.replace(model)
+
+    def state(self) -> dict[str, Any]:
+        """Return memory and last model."""
+        return {
+            "memory": self._memory.state(),
+            "teacher": self._teacher.state(),
+            "every": self._every.state(),
+            "known": self._known,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take them back."""
+        self._memory.restore(state["memory"])
+        self._teacher.restore(state["teacher"])
+        self._every.restore(state["every"])
+        self._known = state["known"]
+
+    def _imprint(self, model: "Model", new: View, budget: Budget) -> None:
+        import torch  # loaded when it is needed
+
+        from onward.models.cosine import directions
+
+        weight, size = model.parameters["weight"], self.setting.recipe.batch_size
+        length = weight[: self._known].norm(dim=1).mean()
+        for label in range(self._known, model.classes):
+            here = np.flatnonzero(new.newest == label)[:_IMPRINTED_ON]
+            if len(here):
+                view = new.of(new.rows[here], new.labels[here])
+                units, _ = directions(torch.from_numpy(features_of(model, view, budget, size)))
+                mean, _ = directions(units.mean(0, keepdim=True))
+                weight[label] = mean[0] * length
+
+    def _ahead(self, step: Step) -> Loss:
+        """Return by how much new classes come too close to the class of replayed samples."""
+        import torch  # loaded when it is needed
+
+        old = self._teacher.classes
+        targets = step.targets if step.targets.ndim == 1 else step.targets.max(1).values
+        replayed = torch.from_numpy(step.positions >= self._new) & (targets < old)
+        here, slope = replayed.nonzero()[:, 0], torch.zeros_like(step.outputs)
+        closest = min(self._hardest, step.outputs.shape[1] - old)
+        if not len(here) or not closest:
+            return Loss(slope, lambda: 0.0)
+        eta = step.model.parameters["eta"]
+        cosines, own = step.outputs[here] / eta, targets[here, None]
+        near, which = cosines[:, old:].topk(closest, dim=1)
+        missing = (self._margin - cosines.gather(1, own) + near).clamp(min=0)
+        share = (missing > 0) / (missing.numel() * eta)
+        mine = torch.zeros_like(cosines).scatter_(1, which + old, share)
+        slope[here] = mine.scatter_add_(1, own, -share.sum(1, keepdim=True))
+        return Loss(slope, lambda: missing.mean().item())
+
+
+def feature_distance(features: "Tensor", before: "Tensor") -> Loss:
+    """Return 1 − cos of features and those of another model, as a mean; its slope is at features.
+
+    Parameters
+    ----------
+    features
+        One row per sample.
+    before
+        What they are to stay close to.
+    """
+    from onward.models.cosine import directions, through_direction  # torch, when it is needed
+
+    (units, _), (goals, _) = directions(features), directions(before)
+    slope = through_direction(goals, features) / -max(len(features), 1)
+    return Loss(None, lambda: 1 - (units * goals).sum(1).mean().item(), slope)

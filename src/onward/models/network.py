@@ -1,0 +1,227 @@
+"""Any torch network with a head on it, trained by autograd."""
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from onward.errors import OnwardError
+from onward.models.heads import make_head
+from onward.models.macs import forward_macs
+
+
+class Network:
+    """Abstract: an image classifier on bytes; normalisation is part of it.
+
+    Predicting uses the running statistics of its batch normalisation, training those of the
+    batch. A batch of one sample has no deviation, and is trained with the running ones. Gradients
+    go through the head as through any other, and below it through autograd.
+
+    Parameters
+    ----------
+    body
+        Makes the network below the head, which turns images into features. It is called where
+        nothing takes memory, so that it draws no weights.
+    features
+        How many features it gives.
+    shape
+        The shape of one image: height, width, 3.
+    classes
+        The number of classes to begin with.
+    generator
+        Draws the weights.
+    head
+        The last layer: ``linear`` or ``cosine``.
+    scale
+        Mean and deviation of the images per colour, between 0 and 1.
+    fan
+        What the deviation of a convolution's weights is taken from: its inputs or its outputs.
+    normal
+        Whether a linear head draws its weights from a normal distribution.
+    """
+
+    # The stem of a large network divides the side by four; below two pixels there is no picture.
+    SMALLEST = 8
+    NAME: str
+
+    def __init__(
+        self,
+        body: Callable[[], nn.Module],
+        features: int,
+        shape: tuple[int, ...],
+        classes: int,
+        generator: torch.Generator,
+        *,
+        head: str,
+        scale: tuple[tuple[float, ...], tuple[float, ...]],
+        fan: Literal["fan_in", "fan_out"] = "fan_out",
+        normal: bool = False,
+    ) -> None:
+        self._require_images(shape)
+        self._graph: torch.Tensor | None = None
+        self._fan: Literal["fan_in", "fan_out"] = fan
+        mean, deviation = scale
+        self._mean, self._deviation = (
+            torch.tensor(values).view(3, 1, 1) * 255 for values in (mean, deviation)
+        )
+        # Without memory first: torch would draw weights from the global generator.
+        with torch.device("meta"):
+            net: Any = body()
+        for norm in _norms(net):
+            norm.num_batches_tracked = None  # only counts, which nothing here reads
+        # The bytes of an image lie colour by colour, and convolutions are faster that way too.
+        self._net = net.to_empty(device="cpu").to(memory_format=torch.channels_last)
+        self._draw_body(generator)
+        self._head = make_head(head, (features,), classes, generator, normal=normal)
+        self._share_weights()
+        self._body_macs = forward_macs(self._net.eval(), (3, *shape[:2]))
+
+    @property
+    def features(self) -> torch.Tensor:
+        """What the head was given in the last `forward`."""
+        return self._head.features
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The names of the parameters with one row per class."""
+        return self._head.head
+
+    @property
+    def classes(self) -> int:
+        """How many classes it knows."""
+        return self._head.classes
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one forward pass of one sample."""
+        return self._body_macs + self._head.macs
+
+    @property
+    def size(self) -> int:
+        """The number of parameters."""
+        return sum(parameter.numel() for parameter in self.parameters.values())
+
+    def reset(self, generator: torch.Generator) -> None:
+        """Draw all weights anew, and forget all statistics."""
+        self._draw_body(generator)
+        self._head.reset(generator)
+
+    def grow(self, classes: int, generator: torch.Generator) -> None:
+        """Make room for this many classes in the last layer; those known before keep theirs."""
+        if classes > self.classes:
+            self._head.grow(classes, generator)
+            self._share_weights()
+
+    def predict(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return one logit per class, with fixed statistics."""
+        return self._head.predict(self.embed(inputs))
+
+    def embed(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the features, with fixed statistics."""
+        with torch.no_grad():
+            return self._run(inputs, training=False)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return one logit per class, and remember the graph for `backward`."""
+        self._graph = None  # frees the last one before the next one is built
+        with torch.enable_grad():
+            self._graph = self._run(inputs, training=len(inputs) > 1)
+        return self._head.forward(self._graph.detach())
+
+    def backward(self, slope: torch.Tensor, feature_slope: torch.Tensor | None = None) -> None:
+        """Set the gradient of the last `forward` on all parameters."""
+        if self._graph is None:
+            raise RuntimeError("backward was called before forward")
+        self._head.backward(slope)
+        below = self._head.slope_below(slope, self.features)
+        if feature_slope is not None:
+            below = below + feature_slope
+        weights = dict(self._net.named_parameters())
+        gradients = torch.autograd.grad(self._graph, [*weights.values()], below, retain_graph=True)
+        for name, gradient in zip(weights, gradients, strict=True):
+            self.parameters[name].grad = gradient
+
+    def forget(self) -> None:
+        """Let go of the last graph."""
+        self._graph = None
+        self._head.forget()
+
+    def squared_gradient(
+        self, inputs: torch.Tensor, slopes: torch.Tensor
+    ) -> dict[str, torch.Tensor]:
+        """Return the summed squares of each sample's gradient, with fixed statistics."""
+        weights = dict(self._net.named_parameters())
+        squares = {name: torch.zeros_like(self.parameters[name]) for name in weights}
+        met = []
+        for sample, slope in zip(inputs, slopes, strict=True):
+            with torch.enable_grad():
+                features = self._run(sample[None], training=False)
+            met.append(features.detach())
+            below = self._head.slope_below(slope[None], met[-1])
+            gradients = torch.autograd.grad(features, [*weights.values()], below)
+            for square, gradient in zip(squares.values(), gradients, strict=True):
+                square.addcmul_(gradient, gradient)
+        return squares | self._head.squared_gradient(torch.cat(met), slopes)
+
+    def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> "Network":
+        """Return a model with other weights and statistics."""
+        other = copy.copy(self)
+        other._net = copy.deepcopy(self._net)
+        own = {name: weights[name].clone() for name in self._head.parameters}
+        other._head = self._head.frozen(own, classes)
+        other._share_weights()
+        for name, values in {**other.parameters, **other.buffers}.items():
+            if name not in own:
+                values.copy_(weights[name])
+        return other
+
+    def _run(self, inputs: torch.Tensor, *, training: bool) -> torch.Tensor:
+        if inputs.dtype != torch.uint8:
+            raise OnwardError(f"expected images as bytes, found {inputs.dtype}")
+        if self._net.training != training:
+            self._net.train(training)
+        images = inputs.permute(0, 3, 1, 2).to(torch.float32)
+        images.sub_(self._mean).div_(self._deviation)
+        features: torch.Tensor = self._net(images)
+        return features
+
+    def _draw_body(self, generator: torch.Generator) -> None:
+        with torch.no_grad():
+            for module in self._net.modules():
+                if isinstance(module, nn.Conv2d):
+                    # Drawn in plain order: several times as fast as in that of the colours.
+                    drawn = torch.empty(module.weight.shape)
+                    nn.init.kaiming_normal_(
+                        drawn, mode=self._fan, nonlinearity="relu", generator=generator
+                    )
+                    module.weight.copy_(drawn)
+            for norm in _norms(self._net):
+                for ones in (norm.weight, norm.running_var):
+                    ones.fill_(1)
+                for zeros in (norm.bias, norm.running_mean):
+                    zeros.zero_()
+
+    def _share_weights(self) -> None:
+        """Show the weights without their graph: who changes them in place changes the network."""
+        self._graph = None
+        body = {name: p.detach() for name, p in self._net.named_parameters()}
+        self.parameters = body | self._head.parameters
+        self.buffers = dict(self._net.named_buffers())
+
+    def _require_images(self, shape: tuple[int, ...]) -> None:
+        if len(shape) != 3 or shape[2] != 3:
+            raise OnwardError(
+                f"expected images (height, width, 3 colours), found inputs of the shape {shape}. "
+                f"{self.NAME} cannot read features: choose the model linear or mlp"
+            )
+        if min(shape[:2]) < self.SMALLEST:
+            raise OnwardError(
+                f"expected images of at least {self.SMALLEST} pixels a side for {self.NAME}, found "
+                f"{shape[0]} x {shape[1]}. Choose a larger size"
+            )
+
+
+def _norms(net: Any) -> list[Any]:
+    return [module for module in net.modules() if isinstance(module, nn.BatchNorm2d)]

@@ -1,0 +1,112 @@
+"""Judging while a period is learned: when to slow down, and which epoch was the best."""
+
+from typing import Any
+
+import torch
+from torch.utils.dlpack import from_dlpack
+
+from onward.budget import Budget
+from onward.errors import OnwardError
+from onward.models.model import Model
+from onward.train.recipe import Recipe
+from onward.train.weights import snapshot, to_arrays, to_tensors
+from onward.types import Task, View
+
+
+class Validation:
+    """The scores of one call of `learn` on its validation samples, one after each epoch.
+
+    They are judged by the labels that are shown: where an old label is still true and no longer
+    shown, saying so counts as an error.
+
+    Parameters
+    ----------
+    view
+        The validation samples.
+    model
+        What is judged.
+    task
+        Gives the score, by its headline.
+    budget
+        Pays for looking at them.
+    recipe
+        How long to wait for a rise.
+    keeps_best
+        Whether the weights of the best epoch are kept, the later one of two that are alike.
+    state
+        Of a call that is resumed.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        model: Model,
+        task: Task,
+        budget: Budget,
+        recipe: Recipe,
+        *,
+        keeps_best: bool,
+        state: dict[str, Any],
+    ) -> None:
+        if recipe.patience is not None and not len(view):
+            raise OnwardError(
+                "the recipe lets the learning rate wait for a plateau on validation samples, and "
+                "this benchmark has none. Choose a recipe without patience"
+            )
+        self._view, self._model, self._task, self._budget = view, model, task, budget
+        self._recipe, self._keeps_best = recipe, keeps_best
+        self.asked = len(view) > 0 and (keeps_best or recipe.patience is not None)
+        self._highest: float | None = state.get("highest")
+        self._waited: int = state.get("waited", 0)
+        self._slower: int = state.get("slower", 0)
+        self._best: float | None = state.get("best")
+        self._weights = to_tensors(state.get("weights", {}))
+
+    @property
+    def macs(self) -> int:
+        """The work of one look."""
+        return self._model.macs * len(self._view) if self.asked else 0
+
+    @property
+    def slowed(self) -> float:
+        """What the learning rate is multiplied by."""
+        return self._recipe.decay**self._slower
+
+    def look(self) -> None:
+        """Score the model as it is now."""
+        if not self.asked:
+            return
+        self._budget.spend(macs=self.macs)
+        parts = [self._model.predict(from_dlpack(part)) for part in self._view.parts()]
+        said = torch.cat(parts).numpy()
+        decisions = self._task.decode(said, self._view.classes, len(self._view))
+        score = self._task.score(decisions, self._view.labels)[self._task.headline]
+        if self._recipe.patience is not None:
+            self._wait(score, self._recipe.patience)
+        if self._keeps_best and (self._best is None or score >= self._best):
+            self._best, self._weights = score, snapshot(self._model)
+
+    def settle(self) -> None:
+        """Give the model the weights of its best epoch."""
+        for name, values in {**self._model.parameters, **self._model.buffers}.items():
+            if name in self._weights:
+                values.copy_(self._weights[name])
+
+    def state(self) -> dict[str, Any]:
+        """Return what a resumed call needs."""
+        return {
+            "highest": self._highest,
+            "waited": self._waited,
+            "slower": self._slower,
+            "best": self._best,
+            "weights": to_arrays(self._weights),
+        }
+
+    def _wait(self, score: float, patience: int) -> None:
+        """Follow the rule of torch's `ReduceLROnPlateau` with an absolute threshold."""
+        if self._highest is None or score > self._highest + self._recipe.threshold:
+            self._highest, self._waited = score, 0
+            return
+        self._waited += 1
+        if self._waited > patience:
+            self._slower, self._waited = self._slower + 1, 0

@@ -1,0 +1,140 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from shown import RECIPE, begun, generator, shown
+
+import onward
+from onward.budget import Budget
+from onward.checks import tiny_benchmark
+from onward.errors import OnwardError
+from onward.loop import Event
+from onward.methods.lucir import LUCIR
+from onward.models.mlp import MLP
+from onward.train.learner import GradientLearner
+from onward.train.method import Step
+
+INPUTS = np.random.default_rng(0).normal(size=(20, 3))
+TENSOR = torch.from_numpy(INPUTS.astype(np.float32))
+OLD = np.array([[0, -1]] * 6 + [[1, -1]] * 6)
+
+
+def taught(classes: int = 4, **options: float) -> tuple[LUCIR, MLP]:
+    """Return a method and a model in the second period, with samples 12 to 19 of new classes."""
+    method = begun(LUCIR(**options))  # type: ignore[arg-type]
+    model, budget = MLP((3,), 2, generator(), head="cosine", hidden=5), Budget()
+    method.afterwards(model, shown(INPUTS, np.arange(12), OLD, 2, budget), budget)
+    new = np.array([[2 + number % (classes - 2), -1] for number in range(8)])
+    budget.held = method.state()["memory"]["rows"]
+    method.trains_on(shown(INPUTS, np.arange(12, 20), new, classes, budget), budget)
+    model.grow(classes, generator(1))
+    method.starts_from(model, generator(2))
+    return method, model
+
+
+def moved(model: MLP) -> None:
+    """Move the model away from its teacher."""
+    model.parameters["hidden_weight"] += 0.4 * torch.randn(5, 3, generator=generator(4))
+    model.parameters["eta"].fill_(1.7)
+
+
+@pytest.mark.parametrize("classes", [3, 4, 6])
+def test_the_gradient_of_all_three_parts_is_autograds(classes: int) -> None:
+    method, model = taught(classes)
+    teacher = model.frozen(method._teacher.weights, 2)
+    moved(model)
+    targets = torch.tensor([[2 + n % (classes - 2), -1] for n in range(8)] + OLD.tolist()[:8])
+    inputs = torch.cat([TENSOR[12:], TENSOR[:8]])
+    # The method trains on eight new samples; what stands behind them is replayed.
+    positions = np.arange(16)
+    outputs = model.forward(inputs)
+    loss = method.minimises(Step(model, inputs, outputs, targets, 16, positions))
+    model.backward(loss.slope, loss.feature_slope)
+    found = {name: p.grad.clone() for name, p in model.parameters.items() if p.grad is not None}
+
+    values = {name: p.clone().requires_grad_() for name, p in model.parameters.items()}
+    hidden = torch.nn.functional.linear(inputs, values["hidden_weight"], values["hidden_bias"])
+    features = hidden.relu()
+    units = torch.nn.functional.normalize(features)
+    cosines = units @ torch.nn.functional.normalize(values["weight"]).t()
+    logits = values["eta"] * cosines
+    wanted = torch.zeros(16, classes).scatter_(1, targets[:, :1], 1.0)
+    entropy = torch.nn.functional.binary_cross_entropy_with_logits(logits, wanted)
+    away = 1 - torch.nn.functional.cosine_similarity(features, teacher.embed(inputs)).mean()
+    # As in the released code, the margin takes eta for a constant.
+    scores = logits[8:] / values["eta"].detach()
+    own = scores.gather(1, targets[8:, :1])
+    hardest = scores[:, 2:].topk(min(2, classes - 2)).values
+    margin = torch.nn.functional.margin_ranking_loss(
+        own.expand_as(hardest), hardest, torch.ones_like(hardest), margin=0.5
+    )
+    value = entropy + 5 * math.sqrt(2 / (classes - 2)) * away + margin
+    expected = torch.autograd.grad(value, [*values.values()])
+    assert margin.item() > 0
+    assert loss.value() == pytest.approx(value.item(), rel=1e-5)
+    for gradient, reference in zip(found.values(), expected, strict=True):
+        torch.testing.assert_close(gradient, reference, rtol=1e-4, atol=1e-6)
+
+
+def test_new_weights_are_imprinted() -> None:
+    _, model = taught()
+    units = torch.nn.functional.normalize(model.embed(TENSOR))
+    length = model.parameters["weight"][:2].norm(dim=1).mean()
+    for label in (2, 3):
+        mean = units[[row for row in range(12, 20) if 2 + (row - 12) % 2 == label]].mean(0)
+        torch.testing.assert_close(
+            model.parameters["weight"][label], mean / mean.norm() * length, rtol=1e-5, atol=1e-6
+        )
+
+
+def test_without_replayed_samples_there_is_no_margin() -> None:
+    method, model = taught(distance=0.0)
+    targets = torch.tensor([[2, -1]] * 8)
+    step = Step(model, TENSOR[12:], model.forward(TENSOR[12:]), targets, 8, np.arange(8))
+    expected = method.setting.task.loss(step.outputs, targets)
+    torch.testing.assert_close(method.minimises(step).slope, expected.slope)
+
+
+def test_old_rows_do_not_move_from_the_second_period_on() -> None:
+    seen: list[dict[str, torch.Tensor]] = []
+
+    def watch(event: Event) -> None:
+        if event.kind == "learned":
+            assert isinstance(event.learner, GradientLearner)
+            assert event.learner._model is not None
+            values = event.learner._model.parameters
+            seen.append({name: parameter.clone() for name, parameter in values.items()})
+
+    benchmark = tiny_benchmark("incomplete", model="mlp")
+    assert benchmark.recipes["cpu"].weight_decay > 0
+    onward.run(benchmark, "lucir", watch=watch)
+    assert [len(model["weight"]) for model in seen] == [2, 3, 5, 6]
+    for before, after in itertools.pairwise(seen):
+        known = len(before["weight"])
+        assert torch.equal(after["weight"][:known], before["weight"])
+        assert not torch.equal(after["hidden_weight"], before["hidden_weight"])
+        # Eta goes on: it is carried over, and learned.
+        assert after["eta"] != before["eta"]
+        assert before["eta"] != 1
+
+
+def test_without_a_second_look_new_weights_are_not_imprinted() -> None:
+    method, model = begun(LUCIR()), MLP((3,), 2, generator(), head="cosine", hidden=5)
+    budget = Budget({"passes": 1})
+    method.afterwards(model, shown(INPUTS, np.arange(12), OLD, 2, budget), budget)
+    budget.held = method.state()["memory"]["rows"]
+    new = np.array([[2, -1]] * 8)
+    method.trains_on(shown(INPUTS, np.arange(12, 20), new, 3, budget), budget)
+    model.grow(3, generator(1))
+    drawn = model.parameters["weight"].clone()
+    method.starts_from(model, generator(2))
+    assert torch.equal(model.parameters["weight"], drawn)
+
+
+def test_wrong_options_are_named() -> None:
+    with pytest.raises(OnwardError, match="1 or more new classes, found 0"):
+        LUCIR(hardest=0)
+    with pytest.raises(OnwardError, match="at least 1, found 0"):
+        begun(LUCIR(per_class=0), recipe=RECIPE)
