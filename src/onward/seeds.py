@@ -17,6 +17,7 @@ class Draws(IntEnum):
     AUGMENTATION = 7
     VARIATION = 8
     HELD_OUT = 9
+    STREET = 10
 
 
 def draws(use: Draws, *key: int) -> np.random.Generator:

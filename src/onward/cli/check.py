@@ -7,14 +7,18 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
+from rich.table import Table
 
 from onward.benchmarks import Source
 from onward.benchmarks.recipes import RECIPES
 from onward.checks import Report, check_data, check_method, check_stream, tiny_benchmark
+from onward.checks.clad import check_clad, clad_images
 from onward.checks.data import rows_to_read
 from onward.cli.console import console
 from onward.cli.progress import reading
 from onward.cli.source import with_data, with_source
+from onward.data.clad_counts import counts
+from onward.data.soda import read_soda
 from onward.errors import OnwardError, unknown
 from onward.results.check import check_folder
 from onward.results.read import find_folders
@@ -89,11 +93,20 @@ def stream(
 
 @app.command()
 @with_data
-def data(*, source: Source, as_json: AsJson = False) -> None:
+def data(
+    *,
+    source: Source,
+    root: Annotated[Path | None, typer.Option(help="clad: the folder that holds SSLAD-2D.")] = None,
+    as_json: AsJson = False,
+) -> None:
     """Read every image and every row of features in full, and list what is broken.
 
-    Better now than hours into a run. Exit code 0 if all is well, 2 otherwise.
+    Of clad, every count that was published is printed beside the one that was found. Better now
+    than hours into a run. Exit code 0 if all is well, 2 otherwise.
     """
+    if source.data == "clad":
+        _clad(root, as_json=as_json)
+        return
     problems: list[dict[str, Any]] = []
     try:
         made = source.load()
@@ -116,6 +129,40 @@ def data(*, source: Source, as_json: AsJson = False) -> None:
         columns = ", ".join(made.raw.wide)
         screen.print(f"{samples:,} samples read in full ({columns}), {len(problems)} problems")
     if problems:
+        raise typer.Exit(2)
+
+
+def _clad(root: Path | None, *, as_json: bool) -> None:
+    if root is None:
+        raise OnwardError(
+            "expected the folder that holds SSLAD-2D. Say where it is: onward check data clad "
+            "--root DIR"
+        )
+    soda = read_soda(root.expanduser())
+    found = counts(soda)
+    with reading(clad_images(soda), "images") as progress:
+        problems = check_clad(soda, progress)
+    wrong = [count for count in found if not count.right]
+    if as_json:
+        plain = [count._asdict() for count in found]
+        typer.echo(json.dumps({"counts": plain, "problems": problems}, indent=1))
+    else:
+        table = Table(box=None, padding=(0, 2))
+        for column in ("published in", "what", "expected", "found"):
+            table.add_column(column, justify="right" if column in ("expected", "found") else "left")
+        for count in found:
+            style = "" if count.right else "red"
+            numbers = (f"{count.expected:,}", f"{count.found:,}")
+            table.add_row(count.source, count.what, *numbers, style=style)
+        screen = console()
+        screen.print(table)
+        for problem in problems:
+            screen.print(f"[red]{escape(problem)}[/]", soft_wrap=True)
+        screen.print(
+            f"{len(found) - len(wrong)} of {len(found)} counts as published, {len(problems)} "
+            "problems with images"
+        )
+    if wrong or problems:
         raise typer.Exit(2)
 
 

@@ -1,6 +1,7 @@
-"""``onward data``: look at data."""
+"""``onward data``: look at data, and make some."""
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,12 +12,13 @@ from onward.cli.console import console
 from onward.cli.progress import reading
 from onward.cli.source import with_data
 from onward.data import emoji_history
-from onward.errors import OnwardError
+from onward.data.street.drives import FRAMES
+from onward.errors import OnwardError, unknown
 from onward.report.description import describe as description
 from onward.report.description import next_command
 from onward.report.description_terminal import lines
 
-app = typer.Typer(help="Look at data.", no_args_is_help=True)
+app = typer.Typer(help="Look at data, and make some.", no_args_is_help=True)
 
 
 @app.command()
@@ -35,7 +37,7 @@ def describe(
         return
     if source.benchmark != "yours":
         raise OnwardError(
-            f"expected a table or photos of yours, found a download of CLEAR in {source.data}. "
+            f"expected a table or photos of yours, found a benchmark's data in {source.data}. "
             f"Look at it with: onward check data {source.data}"
         )
     made = source.load()
@@ -47,6 +49,28 @@ def describe(
     screen = console()
     for line in lines(found, next_command(source.data, source.options)):
         screen.print(line)
+
+
+@app.command()
+def make(
+    name: Annotated[str, typer.Argument(help="What to make: street.")],
+    *,
+    out: Annotated[Path, typer.Option(help="Where to: a new folder.")],
+    seed: Annotated[int, typer.Option(min=0, help="Another seed is another traffic.")] = 0,
+    frames: Annotated[int, typer.Option(min=1, help="About how many frames.")] = FRAMES,
+) -> None:
+    """Make data: Emoji Street, a miniature of driving in the layout of SODA10M.
+
+    The same seed and number of frames give the same bytes.
+    """
+    # Drawing needs Pillow, which the other commands can do without.
+    from onward.data.street.make import make_street
+
+    if name != "street":
+        raise unknown("data to make", name, ["street"], "onward data make --help")
+    with reading(frames, "frames", "drawing") as progress:
+        made = make_street(out.expanduser(), seed=seed, frames=frames, progress=progress)
+    typer.echo(f"{out}: {made} frames of Emoji Street in the layout of SODA10M")
 
 
 def _describe_emoji(*, as_json: bool) -> None:

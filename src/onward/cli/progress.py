@@ -83,14 +83,14 @@ def live(runs: int, periods: int) -> Iterator[Watch]:
 
 
 @contextlib.contextmanager
-def reading(total: int, what: str) -> Iterator[Callable[[int], None]]:
-    """Show how many of `total` things have been read, on the error stream.
+def reading(total: int, what: str, verb: str = "reading") -> Iterator[Callable[[int], None]]:
+    """Show how many of `total` things have been read, or made, on the error stream.
 
     Yields
     ------
     A function to call with how many more have been.
     """
-    progress = progress_bar(f"reading {{task.completed:,.0f}} of {{task.total:,.0f}} {what}")
+    progress = progress_bar(f"{verb} {{task.completed:,.0f}} of {{task.total:,.0f}} {what}")
     bar = progress.add_task("", total=total)
     with progress:
         yield lambda done: progress.advance(bar, done)

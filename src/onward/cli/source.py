@@ -116,7 +116,7 @@ def with_source(command: Callable[..., None]) -> Callable[..., None]:
 
 def with_data(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the argument DATA and the options of data, and hand it a `Source`."""
-    data = Annotated[str, typer.Argument(help="emoji, or a file or folder of yours.")]
+    data = Annotated[str, typer.Argument(help="emoji, clad, or a file or folder of yours.")]
     chosen = {"protocol": _CHOSEN["protocol"], **_LOADED}
     options = [_keyword(name, kind) for name, kind in chosen.items()]
     return _extended(command, [_positional("data", data), *options], _source_of_data)
@@ -124,8 +124,10 @@ def with_data(command: Callable[..., None]) -> Callable[..., None]:
 
 def _source_of_data(data: str, **given: Any) -> Source:
     path = Path(data).expanduser()
+    if data == "clad":
+        return made_source("clad-c", data=data, **given)
     if data != "emoji" and not path.suffix and os.sep not in data and not path.exists():
-        raise unknown("data", data, ["emoji", "<a file or folder>"], "onward list data")
+        raise unknown("data", data, ["emoji", "clad", "<a file or folder>"], "onward list data")
     official = data == "emoji" or is_clear(path)
     return made_source("clear" if official else "yours", data=data, **given)
 

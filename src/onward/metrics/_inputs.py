@@ -29,6 +29,14 @@ def score_cube(per_class_R: ArrayLike) -> Floats:
     return cube
 
 
+def score_table(values: ArrayLike, what: str) -> Floats:
+    """Return a private float copy of a non-empty 2-D array; ``what`` names it in errors."""
+    table = _floats(values, what)
+    if table.ndim != 2 or table.size == 0:
+        raise ValueError(f"expected {what}, got shape {table.shape}; pass a 2-D array")
+    return table
+
+
 def score_vector(values: ArrayLike, what: str) -> Floats:
     """Return a private float copy of a non-empty list of numbers; ``what`` names it in errors."""
     vector = _floats(values, what)

@@ -1,0 +1,1 @@
+"""Emoji Street: a miniature of driving, rendered into SODA10M's own layout."""
