@@ -148,11 +148,26 @@ class View:
         at
             Where each crop lies along the longer edge, from 0 to 1.
         """
-        crop = getattr(self._table.wide["input"], "crop", None)
-        if crop is None:
+        return self._cut("crop", positions, at)
+
+    def resized_parts(self, positions: Rows, tries: Array) -> Array | None:
+        """Return random parts of the images at these positions, resized, where the data has them.
+
+        Parameters
+        ----------
+        positions
+            Which samples.
+        tries
+            Uniform numbers (sample, try, 4), of which each part is made.
+        """
+        return self._cut("resized_part", positions, tries)
+
+    def _cut(self, way: str, positions: Rows, numbers: Array) -> Array | None:
+        cut = getattr(self._table.wide["input"], way, None)
+        if cut is None:
             return None
         self._for_learning("crops")
-        found: Array = crop(self.count(positions), at)
+        found: Array = cut(self.count(positions), numbers)
         return found
 
     def column(self, name: str) -> Array:

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from onward.budget import Budget
-from onward.data.folder_images import FolderImages
+from onward.data.folder_images import FolderImages, opened, random_part
 from onward.errors import OnwardError
 from onward.table import Column
 from onward.train.augment import augmented, shifted
@@ -86,8 +86,34 @@ def test_training_crops_photos_anywhere_and_each_place_is_as_likely(photos: Fold
     assert begins == set(range(13))
 
 
+def test_parts_have_the_shapes_and_places_that_torchvision_draws(photos: FolderImages) -> None:
+    wide = opened(photos.root / "wide.png")
+    whole = np.asarray(wide)
+    # All of a square picture; a part that never fits becomes the centre, 4:3 at most.
+    square_one = wide.crop((0, 0, 8, 8))
+    part = random_part(square_one, 8, np.array([[1.0, 0.5, 0.9, 0.9]]))
+    np.testing.assert_array_equal(part, whole[:, :8])
+    never = np.ones((10, 4))
+    centre = wide.resize((8, 8), Image.Resampling.BILINEAR, (4, 0, 15, 8))
+    np.testing.assert_array_equal(random_part(wide, 8, never), np.asarray(centre))
+    view, darkest = view_of(photos), []
+    for step in range(100):
+        images = augmented(view, np.arange(2), "part_flip", (0, 0, step))
+        assert images.shape == (2, 8, 8, 3)
+        darkest.append(int(images[0].min()))
+    assert min(darkest) == 0
+    assert max(darkest) > 10
+
+
+def test_the_middle_of_a_larger_square(photos: FolderImages) -> None:
+    found = replace(photos, size=4, shorter=8)[np.array([0])]
+    assert found[0, 0, :, 0].tolist() == list(range(8, 12))
+
+
 def test_wrong_augmentation_is_named() -> None:
-    with pytest.raises(OnwardError, match="none, flip, crop_flip, pad_flip, found 'mixup'"):
+    with pytest.raises(
+        OnwardError, match="pad_flip, part_flip, found 'mixup'"
+    ):
         augmented(view_of(images()), np.arange(2), "mixup", (0,))
     with pytest.raises(OnwardError, match="expected images to augment"):
         augmented(view_of(np.zeros((4, 3), np.float32)), np.arange(2), "flip", (0,))

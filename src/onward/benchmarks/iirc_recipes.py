@@ -28,7 +28,7 @@ RESNET50_PAPER = replace(
     learning_rate=0.1,
     epochs=100,
     first_epochs=200,
-    augment="crop_flip",
+    augment="part_flip",
 )
 # On hand-made features of emoji, a few seconds a run. There is no time to wait for a plateau.
 MLP_CPU = Recipe(

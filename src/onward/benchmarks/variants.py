@@ -144,7 +144,8 @@ def for_tuning(stream: Stream, periods: int, tests: str, seed: int) -> Stream:
         train, test = (period.train[np.flatnonzero(part)] for part in (~held, held))
         return replace(period, train=train, test=test)
 
-    return Stream(stream.table, tuple(inner(period) for period in stream[:periods]))
+    inside = tuple(inner(period) for period in stream[:periods])
+    return Stream(stream.table, inside, complete=stream.complete)
 
 
 def _groups(table: Table) -> Array:

@@ -1,7 +1,7 @@
 """Images that stay on disk: found by their paths, decoded when they are asked for."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,6 +30,8 @@ class FolderImages:
     size
         Side of the square: the shorter edge is resized to it, then the centre is cut out, as the
         released code of CLEAR does (its supplement says "longer edge").
+    shorter
+        What the shorter edge is resized to instead, if the square is to be the middle of more.
     noise
         Random images in place of some rows: checks put them where a future must not matter.
     """
@@ -37,6 +39,7 @@ class FolderImages:
     root: Path
     paths: Sequence[str]
     size: int
+    shorter: int | None = None
     noise: NDArray[np.uint8] | None = None
     noised: Rows | None = None
 
@@ -59,17 +62,35 @@ class FolderImages:
         at
             One number per row, from 0 for the left or top end up to 1; ``None`` is the centre.
         """
+        shares = [None] * len(rows) if at is None else at.tolist()
+        edge = self.shorter or self.size
+        return self._each(rows, lambda image, place: square(image, self.size, shares[place], edge))
+
+    def resized_part(self, rows: Rows, tries: NDArray[np.float64]) -> NDArray[np.uint8]:
+        """Return a random part of each of these images, resized to the square: `random_part`.
+
+        Parameters
+        ----------
+        rows
+            Which images.
+        tries
+            Uniform numbers (row, try, 4).
+        """
+        return self._each(rows, lambda image, place: random_part(image, self.size, tries[place]))
+
+    def _each(
+        self, rows: Rows, cut: Callable[[Image.Image, int], NDArray[np.uint8]]
+    ) -> NDArray[np.uint8]:
         images = np.empty((len(rows), *self.shape[1:]), np.uint8)
         for place, row in enumerate(rows.tolist()):
             if self.noise is not None and self.noised is not None and self.noised[row] >= 0:
                 images[place] = self.noise[self.noised[row]]
             else:
-                share = None if at is None else float(at[place])
-                images[place] = self._picture(row, share)
+                images[place] = cut(self._opened(row), place)
         return images
 
-    def _picture(self, row: int, at: float | None) -> NDArray[np.uint8]:
-        return decode(self.root / self.paths[row], self.size, at)
+    def _opened(self, row: int) -> Image.Image:
+        return opened(self.root / self.paths[row])
 
     def with_noise(self, rows: Rows, rng: np.random.Generator, images: int = 16) -> "FolderImages":
         """Return this column with random pixels in these rows."""
@@ -79,29 +100,61 @@ class FolderImages:
         return replace(self, noise=noise, noised=noised)
 
 
-def decode(path: Path, size: int, at: float | None = None) -> NDArray[np.uint8]:
-    """Read one image: shorter edge to `size`, then the square in its centre, or at a share.
+def opened(path: Path) -> Image.Image:
+    """Read one image.
 
-    Orientation flags are not applied: the released code does not either.
+    Orientation flags are not applied: the released codes do not either.
     """
     try:
         with Image.open(path) as file:
-            image = file.convert("RGB")
+            return file.convert("RGB")
     except UNREADABLE as error:
         raise OnwardError(
             f"expected an image in {path}, found a file that cannot be decoded ({error}). Fetch "
             "it again from the download"
         ) from error
-    return square(image, size, at)
 
 
-def square(image: Image.Image, size: int, at: float | None = None) -> NDArray[np.uint8]:
-    """Resize the shorter edge to `size`, and cut the square in the centre out, or at a share."""
+def random_part(image: Image.Image, size: int, tries: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Cut out a part of 8 % to 100 % of the area, a fourth wider or higher, and resize it.
+
+    As torchvision's RandomResizedCrop: parts that do not fit are tried again; after the last try,
+    it is the centre.
+
+    Parameters
+    ----------
+    image
+        Any picture.
+    size
+        The side of the square.
+    tries
+        Uniform numbers (try, 4): area, shape, left, top.
+    """
     width, height = image.size
-    short = min(width, height)
-    if short != size:
+    for area, shape, left, top in tries.tolist():
+        wanted = width * height * (0.08 + 0.92 * area)
+        ratio = (3 / 4) ** (1 - 2 * shape)
+        wide, high = round((wanted * ratio) ** 0.5), round((wanted / ratio) ** 0.5)
+        if 0 < wide <= width and 0 < high <= height:
+            x, y = int(left * (width - wide + 1)), int(top * (height - high + 1))
+            break
+    else:
+        wide = min(width, round(height * 4 / 3))
+        high = min(height, round(width * 4 / 3))
+        x, y = (width - wide) // 2, (height - high) // 2
+    resized = image.resize((size, size), Image.Resampling.BILINEAR, (x, y, x + wide, y + high))
+    return np.asarray(resized, np.uint8)
+
+
+def square(
+    image: Image.Image, size: int, at: float | None = None, shorter: int | None = None
+) -> NDArray[np.uint8]:
+    """Resize the shorter edge, by default to `size`, and cut out the centre, or at a share."""
+    width, height = image.size
+    short, to = min(width, height), shorter or size
+    if short != to:
         # Rounded down as torchvision does, so that the crop takes the same pixels.
-        width, height = (size if edge == short else int(size * edge / short) for edge in image.size)
+        width, height = (to if edge == short else int(to * edge / short) for edge in image.size)
         image = image.resize((width, height), Image.Resampling.BILINEAR)
     # At a share, all whole offsets are as likely as each other.
     left, top = (

@@ -15,6 +15,7 @@ from onward.errors import OnwardError
 from onward.types import Rows, Table
 
 _TESTS = ("val", "test")
+_SHORTER = 256 / 224
 Order = Literal["released", "sorted"]
 
 
@@ -37,7 +38,8 @@ def read_image_classes(root: Path, classes: Sequence[str], *, order: Order, size
     order
         Inside a class, ``sorted`` by name; or ``released``, see `released_order`.
     size
-        Side of the images: the shorter edge is resized to it, then the centre is cut out.
+        Side of the images: the shorter edge is resized to 8/7 of it, as usual for ImageNet (256 of
+        224), then the centre is cut out.
     """
     tests = next(name for name in _TESTS if (root / name).is_dir())
     content = hashlib.sha256()
@@ -58,7 +60,7 @@ def read_image_classes(root: Path, classes: Sequence[str], *, order: Order, size
         "test": pa.array(np.repeat([False, True], counts)),
     }
     content.update(order.encode())
-    images = FolderImages(root, paths, size)
+    images = FolderImages(root, paths, size, shorter=round(size * _SHORTER))
     return Table(pa.table(columns), {"image": images}, content.hexdigest(), shown=())
 
 

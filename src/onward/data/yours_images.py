@@ -15,7 +15,7 @@ from PIL import Image, ImageOps
 
 from onward.data.cache import cached
 from onward.data.features import VERSION, hog_colour
-from onward.data.folder_images import UNREADABLE, FolderImages, file_sizes, square
+from onward.data.folder_images import UNREADABLE, FolderImages, file_sizes
 from onward.data.hashing import Hashes, hash_texts, mix_in
 from onward.errors import OnwardError
 from onward.types import Array, Rows
@@ -43,7 +43,7 @@ class YourImages(FolderImages):
     content: str = ""
     rows: Rows | None = None
 
-    def _picture(self, row: int, at: float | None) -> NDArray[np.uint8]:
+    def _opened(self, row: int) -> Image.Image:
         stored = None if self.encoded is None else self.encoded[row].as_py()
         path = self.root / self.paths[row]
         try:
@@ -52,7 +52,7 @@ class YourImages(FolderImages):
                 if image.has_transparency_data:
                     drawing = image.convert("RGBA")
                     image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), drawing)
-                return square(image.convert("RGB"), self.size, at)
+                return image.convert("RGB")
         except UNREADABLE as error:
             number = row if self.rows is None else int(self.rows[row])
             where = "in the table itself" if stored is not None else str(path)

@@ -6,7 +6,9 @@ from onward.errors import OnwardError
 from onward.seeds import Draws, draws
 from onward.types import Array, Rows, View
 
-AUGMENTATIONS = ("none", "flip", "crop_flip", "pad_flip")
+AUGMENTATIONS = ("none", "flip", "crop_flip", "pad_flip", "part_flip")
+# How often a part that does not fit is tried again, as in torchvision.
+_TRIES = 10
 # How far an image without anything beyond its frame is shifted, as a share of its side.
 _SHIFT = 1 / 8
 
@@ -24,7 +26,9 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
         ``flip`` mirrors every other image, at random. ``crop_flip`` also takes another crop along
         the longer edge where the data has one, as CLEAR does; where all there is is the square, it
         shifts it by up to an eighth and repeats its edge. ``pad_flip`` always does that with black
-        beyond the edge: of 32 pixels, four on each side, as is usual for CIFAR.
+        beyond the edge: of 32 pixels, four on each side, as is usual for CIFAR. ``part_flip`` cuts
+        a random part out of a picture and resizes it, as is usual for ImageNet; a square without
+        more around it is shifted.
     key
         What the variation is drawn from: the same again when a call is resumed.
     """
@@ -40,7 +44,9 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
     rng = draws(Draws.VARIATION, *key)
     mirrored = rng.random(len(positions)) < 0.5
     images = None
-    if augment != "flip":
+    if augment == "part_flip":
+        images = view.resized_parts(positions, rng.random((len(positions), _TRIES, 4)))
+    if augment != "flip" and images is None:
         at = rng.random((len(positions), 2))
         images = view.crops(positions, at[:, 0]) if augment == "crop_flip" else None
         if images is None:

@@ -32,7 +32,7 @@ class Recipe:
     decay_at: tuple[float, ...] = ()
     decay: float = 0.1
     memory: int | None = None
-    augment: Literal["none", "flip", "crop_flip", "pad_flip"] = "none"
+    augment: Literal["none", "flip", "crop_flip", "pad_flip", "part_flip"] = "none"
     first_epochs: int | None = field(default=None, metadata=LATER)
     patience: int | None = field(default=None, metadata=LATER)
     threshold: float = field(default=1e-3, metadata=LATER)
