@@ -1,5 +1,6 @@
 """Samples for loops of one's own: numpy, PyTorch, and TensorFlow where it is installed."""
 
+import pickle
 import subprocess
 import sys
 from itertools import pairwise
@@ -96,6 +97,22 @@ def test_torch(stream: Stream) -> None:
     for (inputs, targets), (x, y) in zip(loaded, ours, strict=True):
         assert torch.equal(inputs, x)
         assert torch.equal(targets, y)
+
+
+def test_a_dataset_reaches_the_workers_of_a_loader(stream: Stream) -> None:
+    mine = torch_dataset(part_of(stream, period=1))
+    theirs = pickle.loads(pickle.dumps(mine))
+    assert len(theirs) == len(mine)
+    for before, after in zip(mine[3], theirs[3], strict=True):
+        torch.testing.assert_close(before, after)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"period": 99}, {"period": -1}, {"period": 1, "learned_upto": 0}]
+)
+def test_a_period_that_is_not_there(stream: Stream, wrong: dict[str, int]) -> None:
+    with pytest.raises(OnwardError, match="expected a period from 0 to"):
+        part_of(stream, **wrong)
 
 
 def test_images_become_numbers_with_colours_first() -> None:

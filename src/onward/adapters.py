@@ -90,7 +90,13 @@ def part_of(
         raise unknown("side", side, _SIDES, "onward.adapters.part_of")
     if "input" not in stream.table.wide:
         raise OnwardError("expected a stream with inputs, found one of rows and labels only")
-    classes = stream[period if learned_upto is None else learned_upto].classes
+    upto = period if learned_upto is None else learned_upto
+    if not 0 <= period < len(stream) or not period <= upto < len(stream):
+        raise OnwardError(
+            f"expected a period from 0 to {len(stream) - 1}, and classes up to it or a later one, "
+            f"found period {period} with classes up to {upto}"
+        )
+    classes = stream[upto].classes
     return Part(stream.table.wide["input"], getattr(stream[period], side), len(classes))
 
 
@@ -145,6 +151,10 @@ def torch_dataset(part: Part) -> Any:
                 raise IndexError(f"expected positions below {len(part)}, found {wanted.max()}")
             inputs = _tensor(part.inputs[part.rows(wanted)])
             return list(zip(inputs, torch.from_numpy(part.targets(wanted)), strict=True))
+
+        def __reduce__(self) -> tuple[Any, tuple[Part]]:
+            # A loader's workers make it anew: the class is known here alone.
+            return torch_dataset, (part,)
 
     return Pairs()
 

@@ -92,8 +92,12 @@ def test_seeds_draw_orders() -> None:
         ([1, 2], TREE, {}, "the name of a class for every sample, found 1"),
         (_labels(), TREE, {"test": np.zeros(3, bool)}, "160 yes or no"),
         (_labels(), TREE, {"test": np.zeros(160)}, "160 yes or no"),
-        (_labels(), TREE, {"inputs": np.zeros((3, 2))}, "expected 160 inputs, found 3"),
+        (_labels(), TREE, {"inputs": np.zeros((3, 2))}, "one of 160 inputs in each row, found"),
         (_labels(), TREE, {"first": 4}, "1 to 3 superclasses"),
+        (_labels(), TREE, {"inputs": [1, 2]}, "in each row, found list"),
+        (_labels(), TREE, {"seed": -1}, "seed of 0 or more, found -1"),
+        (None, TREE, {}, "found no labels"),
+        (_labels(), TREE, {"shares": Shares(validation=0.5)}, "are held back for validation"),
     ],
 )
 def test_what_is_wrong(labels: Any, hierarchy: Any, options: dict[str, Any], message: str) -> None:
@@ -106,5 +110,27 @@ def test_tiny_classes_without_validation() -> None:
     test = np.arange(len(labels)) % 6 == 0
     stream = split(labels, TREE, shares=none, test=test)
     assert sum(len(period.train) for period in stream) == 7 * (2 + 4) + 5
-    with pytest.raises(OnwardError, match="to test in every period, found none in period 0"):
+    with pytest.raises(OnwardError, match="of every class to test, found none of"):
         split(labels, TREE, shares=none)
+
+
+def test_periods_that_come_with_the_hierarchy_are_taken() -> None:
+    periods = [["bear"], ["polar bear"], ["brown bear", "bee"]]
+    tree = {
+        "super_classes": {"bear": ["polar bear", "brown bear"]},
+        "other_sub_classes": ["bee"],
+        "periods": periods,
+    }
+    labels = np.repeat(["polar bear", "brown bear", "bee"], 20)
+    stream = split(labels, tree, seed=5)
+    before = [(), *(period.classes for period in stream)]
+    found = [
+        list(period.classes[len(seen) :]) for period, seen in zip(stream, before, strict=False)
+    ]
+    assert found == periods
+
+
+def test_a_class_that_is_never_tested_is_named() -> None:
+    labels = np.repeat(NAMES, 40)
+    with pytest.raises(OnwardError, match=f"found none of {NAMES[-1]!r} that are for tests"):
+        split(labels, TREE, test=(np.arange(len(labels)) % 4 == 0) & (labels != NAMES[-1]))

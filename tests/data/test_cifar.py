@@ -82,6 +82,9 @@ def test_noise_takes_the_place_of_some_rows(folder: Path) -> None:
         ("meta", {"fine_label_names": ["apple"] * 100}, "every class once"),
         ("meta", {"fine_label_names": None}, "expected fine_label_names"),
         ("meta", {"fine_label_names": [1, 2]}, "expected fine_label_names"),
+        ("meta", {"fine_label_names": 5}, "expected fine_label_names"),
+        ("meta", {"fine_label_names": [b"\xff\xfe", b"b"]}, "expected fine_label_names"),
+        ("meta", {"fine_label_names": ["\ud800", "b"]}, "expected fine_label_names"),
     ],
 )
 def test_content_that_is_not_cifars(

@@ -205,3 +205,18 @@ def test_a_dictionary_that_holds_itself(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(pickle.dumps(circle))
     assert list(read_pickle(path, "data")) == ["self"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x80\x04\x8c\x01a)" + b"\x85" * 1_000_000 + b"\x93.",
+        b"\x80\x04cnumpy\ndtype\n)" + b"\x85" * 200_000 + b"\x85R.",
+    ],
+    ids=["name", "kind"],
+)
+def test_what_is_nested_without_end_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "deep"
+    path.write_bytes(content)
+    with pytest.raises(OnwardError, match="Nothing in the file was run"):
+        read_pickle(path, "data")

@@ -102,8 +102,21 @@ def read(kind: str, folder: Path | None, plan: Plan, given: Mapping[str, Any]) -
     # The released code lists the classes without a superclass first.
     alone = [name for name, up in plan.classes.parent.items() if up is None]
     listed = [*alone, *(name for name, up in plan.classes.parent.items() if up is not None)]
+    if "hierarchy" in given:
+        _require_all_folders(folder / "train", listed)
     order, size = given.get("order", "released"), given.get("size", _SIZE)
     return read_image_classes(folder, listed, order=order, size=size)
+
+
+def _require_all_folders(folder: Path, listed: list[str]) -> None:
+    """Raise if a hierarchy of a user's own leaves classes out: that is hardly meant."""
+    others = sorted({path.name for path in folder.iterdir() if path.is_dir()} - set(listed))
+    if others:
+        raise OnwardError(
+            f"expected every class of {folder} in the hierarchy, found {others[0]!r} and "
+            f"{len(others) - 1} more that are not. List them in other_sub_classes, or move them "
+            "away"
+        )
 
 
 def preparing(kind: str, given: Mapping[str, Any]) -> Callable[[Table], Table]:

@@ -52,9 +52,10 @@ class Plan:
     def __post_init__(self) -> None:
         most = len(self.released)
         number = self.configuration
-        if number is not None and (number < 0 or (most and number >= most)):
+        fits = type(number) is int and 0 <= number < (most or number + 1)
+        if number is not None and not fits:
             wanted = f"from 0 to {most - 1}" if most else "from 0 on"
-            raise OnwardError(f"expected a configuration {wanted}, found {number}")
+            raise OnwardError(f"expected a configuration {wanted}, found {number!r}")
         if self.judge not in ("test", "validation"):
             raise unknown("judge", self.judge, ["test", "validation"], "docs/iirc.md")
 
@@ -102,12 +103,12 @@ def cut_iirc(table: Table, protocol: Protocol, seed: int, *, plan: Plan) -> Stre
         )
         for index in range(len(rule.known) - 1)
     ]
-    for period in periods:
-        if not len(period.test):
+    for name, there, here in zip(rule.subclasses, judged.counts, rule.used, strict=True):
+        if here and not there:
+            held = "held back for validation" if plan.judge == "validation" else "for tests"
             raise OnwardError(
-                f"expected samples to test in every period, found none in {period.name}, in which "
-                f"{period.classes[-1]!r} comes. Bring some, or let samples that are held back be "
-                "tested: judge=validation"
+                f"expected samples of every class to test, found none of {name!r} that are {held}. "
+                "Bring more of it"
             )
     whole = rule.all_labels(codes_of(table, plan.classes)) if protocol.complete else None
     return Stream(table, tuple(periods), complete=whole)

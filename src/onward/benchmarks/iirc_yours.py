@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.benchmarks.iirc_stream import Plan, cut_iirc, require_known, table_of
-from onward.data.iirc_hierarchy import Hierarchy, as_hierarchy
+from onward.data.iirc_hierarchy import Hierarchy, as_hierarchy, periods_of
 from onward.data.iirc_split import CIFAR, Shares
 from onward.errors import OnwardError
 from onward.protocols import COMPLETE, INCOMPLETE
@@ -37,9 +37,9 @@ def split(
     labels
         The finest label of every sample. A label under no superclass is a class of its own.
     hierarchy
-        The subclasses of every superclass.
+        The subclasses of every superclass; or all that a hierarchy file may hold, ``periods`` too.
     seed
-        Draws the order of classes.
+        Draws the order of classes, where the hierarchy has no periods.
     test
         Whether each sample is for testing; by default, those that the rule holds back for after a
         period are tested.
@@ -67,8 +67,10 @@ def split(
     >>> stream[0].train.labels[0].tolist(), stream[0].test.labels[0].tolist()
     ([0, -1], [0, 1])
     """
+    if type(seed) is not int or seed < 0:
+        raise OnwardError(f"expected a seed of 0 or more, found {seed!r}")
     names, codes = _names_of(labels)
-    known = as_hierarchy(hierarchy)
+    known, order = as_hierarchy(hierarchy), periods_of(hierarchy)
     if not known.others:
         under = {*known.parent, *known.superclasses}
         known = Hierarchy(known.superclasses, tuple(name for name in names if name not in under))
@@ -79,8 +81,12 @@ def split(
         )
     wide = {}
     if inputs is not None:
-        if inputs.shape[0] != len(codes):
-            raise OnwardError(f"expected {len(codes)} inputs, found {inputs.shape[0]}")
+        found = getattr(inputs, "shape", None)
+        if not found or found[0] != len(codes):
+            raise OnwardError(
+                f"expected an array with one of {len(codes)} inputs in each row, found "
+                f"{type(inputs).__name__ if found is None else found}"
+            )
         wide["input"] = inputs
     columns = table_of(names, codes, held)
     digest = hashlib.sha256(repr(names).encode() + codes.tobytes() + held.tobytes()).hexdigest()
@@ -89,6 +95,7 @@ def split(
     plan = Plan(
         known,
         shares,
+        () if order is None else (order,),
         first=first,
         each=each,
         subclasses_only=subclasses_only,
@@ -98,7 +105,7 @@ def split(
 
 
 def _names_of(labels: Sequence[str] | Array) -> tuple[list[str], NDArray[np.int64]]:
-    given = list(labels)
+    given = [] if labels is None else list(labels)
     strange = [label for label in given if not isinstance(label, str) or not label]
     if strange or not given:
         found = repr(strange[0]) if strange else "no labels"

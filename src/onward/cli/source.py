@@ -11,7 +11,9 @@ import typer
 
 from onward.benchmarks import Source
 from onward.cli.options import parse_pairs
+from onward.data.cifar import cifar_folder
 from onward.data.clear_listing import is_clear
+from onward.data.image_classes import has_image_classes
 from onward.errors import unknown
 
 _LOADED = {
@@ -128,8 +130,10 @@ def _source_of_data(data: str, **given: Any) -> Source:
         return made_source("clad-c", data=data, **given)
     if data != "emoji" and not path.suffix and os.sep not in data and not path.exists():
         raise unknown("data", data, ["emoji", "clad", "<a file or folder>"], "onward list data")
-    official = data == "emoji" or is_clear(path)
-    return made_source("clear" if official else "yours", data=data, **given)
+    if data == "emoji" or is_clear(path):
+        return made_source("clear", data=data, **given)
+    classes = path.is_dir() and (cifar_folder(path) is not None or has_image_classes(path))
+    return made_source("iirc" if classes else "yours", data=data, **given)
 
 
 def made_source(benchmark: str, **given: Any) -> Source:

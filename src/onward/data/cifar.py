@@ -108,12 +108,25 @@ def read_cifar(folder: Path) -> Table:
 
 def _names(path: Path) -> list[str]:
     found = _entries(path, _NAMES).get("fine_label_names")
-    names = [name.decode() if isinstance(name, bytes) else name for name in found or ()]
-    if not names or not all(isinstance(name, str) for name in names):
-        raise OnwardError(f"expected fine_label_names in {path}, found {found!r}")
+    try:
+        if not isinstance(found, list) or not found:
+            raise TypeError(type(found).__name__)
+        names = [_utf8(name) for name in found]
+    except (TypeError, UnicodeError) as error:
+        raise OnwardError(
+            f"expected fine_label_names in {path} as a list of texts, found another content "
+            f"({error}). Unpack cifar-100-python.tar.gz again"
+        ) from error
     if len(set(names)) < len(names):
         raise OnwardError(f"expected every class once in {path}, found {len(names)} names")
     return names
+
+
+def _utf8(name: Any) -> str:
+    if not isinstance(name, str | bytes):
+        raise TypeError(type(name).__name__)
+    # A text of half a character would fail later, where it is written.
+    return (name.encode() if isinstance(name, str) else name).decode()
 
 
 def _samples(path: Path, names: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int16]]:

@@ -166,15 +166,20 @@ def read_hierarchy(path: Path) -> tuple[Hierarchy, Periods | None]:
         given = json.loads(path.read_text(), object_pairs_hook=_unrepeated)
     except OSError as error:
         raise OnwardError(f"expected a hierarchy in {path}, found {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OnwardError(f"expected a hierarchy as JSON in {path}, found {error}") from error
-    hierarchy = as_hierarchy(given, str(path))
-    released = isinstance(given.get(_SUPERCLASSES), dict)
-    if not released or _PERIODS not in given:
-        return hierarchy, None
-    if not isinstance(given[_PERIODS], list):
-        raise OnwardError(f"expected a list of periods in {path}, found {given[_PERIODS]!r}")
-    return hierarchy, tuple(_names(names, f"a period of {path}") for names in given[_PERIODS])
+    return as_hierarchy(given, str(path)), periods_of(given, str(path))
+
+
+def periods_of(given: Any, source: str = "the hierarchy") -> Periods | None:
+    """Return the classes of every period, where what a user gave has them."""
+    if not isinstance(given, Mapping) or not isinstance(given.get(_SUPERCLASSES), Mapping):
+        return None
+    if _PERIODS not in given:
+        return None
+    if not isinstance(given[_PERIODS], list | tuple):
+        raise OnwardError(f"expected a list of periods in {source}, found {given[_PERIODS]!r}")
+    return tuple(_names(names, f"a period of {source}") for names in given[_PERIODS])
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from onward.types import Array, Rows, Samples
 Counts = NDArray[np.int64]
 Information = Literal["incomplete", "complete"]
 _NONE = -1
+_MOST_MORE = 1000
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Shares:
     cap: int = 8
 
     def __post_init__(self) -> None:
+        if type(self.cap) is not int or self.cap < 1:
+            raise OnwardError(f"expected a cap of 1 subclass or more, found {self.cap!r}")
         for name, least, most in (
             ("superclass", 0.001, 1.0),
             ("subclass", 0.001, 1.0),
@@ -162,6 +165,11 @@ class Rule:
         none = np.full((1, 2), _NONE)
         return np.concatenate([self._every, none])[subclasses]
 
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Say of every subclass whether its samples are in any period."""
+        return np.asarray((self._pairs >= 0).any(1))
+
     @cached_property
     def _every(self) -> Array:
         return _sorted(self._pairs, self._pairs >= 0)
@@ -175,6 +183,11 @@ class Rule:
                     f"expected samples of every class, found none of {name!r} to learn from. Take "
                     "it out of the hierarchy, or bring some"
                 )
+        for at in np.flatnonzero(self.used & (parts.train.counts == 0))[:1]:
+            raise OnwardError(
+                f"expected samples of {self.subclasses[at]!r} to train on, found that all "
+                f"{total[at]} are held back for validation. Hold less back (validation=0)"
+            )
         here = (self._pairs[:, 1] >= 0) & ~self._alone
         for what, blocks in (("training", parts.train), ("validation", parts.validation)):
             lost = np.flatnonzero(here & (blocks.counts > 0) & (self._last(blocks.counts) == 0))
@@ -184,7 +197,7 @@ class Rule:
                     f"expected enough samples of {name!r} for {self.shares.subclass:.0%} of its "
                     f"{what} part, found {n} in all, of which {blocks.counts[lost[0]]} are in that "
                     f'part: rounded down, the share is none, and "the last 0" of a list is all '
-                    f"of it. Bring at least {self._enough(n)}, or hold less back (validation=0)"
+                    f"of it. {self._enough(n)} (validation=0)"
                 )
         self._require_super_samples(parts.train)
 
@@ -200,13 +213,14 @@ class Rule:
                     f"learn from, of which its share rounds to none. Bring more"
                 )
 
-    def _enough(self, n: int) -> int:
-        while True:
-            n += 1
-            held = int(self.shares.validation * n)
-            sizes = [size for size in (held, n - 2 * held) if size]
-            if all(int(self.shares.subclass * size) for size in sizes):
-                return n
+    def _enough(self, n: int) -> str:
+        """Say how many samples would do, if any number does, and what else."""
+        for more in range(n + 1, n + _MOST_MORE):
+            held = int(self.shares.validation * more)
+            trained = more - 2 * held
+            if trained and all(int(self.shares.subclass * k) for k in (held or trained, trained)):
+                return f"Bring at least {more}, or hold less back"
+        return "Hold less back"
 
     def _first(self, counts: Counts) -> Counts:
         crowded = self._siblings > self.shares.cap

@@ -45,7 +45,7 @@ def read_pickle(path: Path, content: str) -> Any:
             f"expected {content} in {path}, found {refused}. Nothing in the file was run; fetch "
             "it again from where it was published"
         ) from refused
-    except (IndexError, KeyError, TypeError, ValueError) as error:
+    except (IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise OnwardError(
             f"expected {content} in {path}, found a damaged pickle ({error or 'it ends too early'})"
             ". Fetch it again"

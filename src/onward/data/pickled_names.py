@@ -47,7 +47,7 @@ def _array(raw: Any, numbers: Any, shape: Any, order: Any = "C") -> Any:
     if not isinstance(numbers, Numbers) or not isinstance(raw, bytes | memoryview):
         raise RefusedError("an array of something else than whole numbers")
     if not isinstance(shape, tuple) or not all(type(n) is int and n >= 0 for n in shape):
-        raise RefusedError(f"an array of shape {shape!r}")
+        raise RefusedError("an array whose shape is no row of whole numbers")
     # A product of Python's own numbers: numpy's would wrap around.
     expected = int(np.dtype(numbers.kind).itemsize)
     for length in shape:
@@ -60,7 +60,9 @@ def _array(raw: Any, numbers: Any, shape: Any, order: Any = "C") -> Any:
 
 def text(value: Any) -> str:
     """Return a text of Python 2 or 3."""
-    return value.decode("latin1") if isinstance(value, bytes) else str(value)
+    if not isinstance(value, str | bytes):
+        raise RefusedError("something else where a text belongs")
+    return value.decode("latin1") if isinstance(value, bytes) else value
 
 
 def _empty_array(kind: Any, shape: Any, code: Any) -> Values:
@@ -82,7 +84,7 @@ def _number(numbers: Any, raw: Any) -> int:
 
 def _bytes(value: Any, encoding: Any) -> bytes:
     if text(encoding) != "latin1" or not isinstance(value, str):
-        raise RefusedError(f"a text in the encoding {encoding!r}")
+        raise RefusedError(f"a text in the encoding {text(encoding)!r}")
     return value.encode("latin1")
 
 
@@ -111,6 +113,8 @@ for _core in ("numpy.core", "numpy._core"):
 
 def named(module: Any, name: Any) -> Known:
     """Return what a name stands for; raise where it is not one of the few."""
+    # Before it is looked up: to hash what is nested a million times takes all of the stack.
+    module, name = text(module), text(name)
     if (module, name) not in _NAMES:
-        raise RefusedError(f"a call for {text(module)}.{text(name)}, which data does not need")
+        raise RefusedError(f"a call for {module}.{name}, which data does not need")
     return _NAMES[module, name]

@@ -8,7 +8,7 @@ from onward.errors import OnwardError
 from onward.train.exemplars import memory_for
 from onward.train.followed import Followed
 from onward.train.kept import whole
-from onward.train.method import GradientMethod, Step, TrainingSet
+from onward.train.method import GradientMethod, Step, TrainingSet, yes_or_no
 from onward.types import Loss, Setting, View
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class AGEM(GradientMethod):
             raise OnwardError(f"expected a sample of at least 1 from memory, found {sample}")
         self._asked = whole(memory), whole(per_class)
         self._sample = sample
-        self._own_classes = own_classes
+        self._own_classes = yes_or_no("own_classes", own_classes)
         # How many classes are known, and how many were before this call.
         self._known = self._old = 0
         # Through one call of `learn`, what a linear model says about the whole memory.

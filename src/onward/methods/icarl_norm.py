@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Literal
 
 from onward.train.distilled import Distilled
+from onward.train.method import yes_or_no
 
 if TYPE_CHECKING:
     import torch
@@ -31,7 +32,7 @@ class ICaRLNorm(Distilled):
 
     def __init__(self, *, per_class: int | None = None, restarts_eta: bool = True) -> None:
         super().__init__(per_class)
-        self._restarts_eta = restarts_eta
+        self._restarts_eta = yes_or_no("restarts_eta", restarts_eta)
 
     def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
         """Start from the last weights, but for eta."""

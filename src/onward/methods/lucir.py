@@ -62,8 +62,11 @@ class LUCIR(GradientMethod):
         margin: float = 0.5,
         hardest: int = 2,
     ) -> None:
-        if hardest < 1:
-            raise OnwardError(f"expected to look at 1 or more new classes, found {hardest}")
+        if type(hardest) is not int or hardest < 1:
+            raise OnwardError(f"expected to look at 1 or more new classes, found {hardest!r}")
+        for name, value in (("distance", distance), ("margin", margin)):
+            if not isinstance(value, int | float) or not 0 <= value < math.inf:
+                raise OnwardError(f"expected {name} as a number from 0 on, found {value!r}")
         self._memory = Exemplars(per_class)
         self._teacher = Teacher()
         self._every = Every(None)

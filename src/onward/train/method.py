@@ -137,6 +137,13 @@ def may_read_again(budget: Budget) -> bool:
     return budget.limits.keys().isdisjoint({"passes", "macs"})
 
 
+def yes_or_no(name: str, value: Any) -> bool:
+    """Return a method's option that is true or false, or say that it is."""
+    if not isinstance(value, bool):
+        raise OnwardError(f"expected {name} as true or false, found {value!r}")
+    return value
+
+
 def check_start(start: Start) -> Start:
     """Return a method's option `start`, or say what it may be."""
     if start not in ("last", "random"):

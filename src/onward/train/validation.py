@@ -51,7 +51,8 @@ class Validation:
         if recipe.patience is not None and not len(view):
             raise OnwardError(
                 "the recipe lets the learning rate wait for a plateau on validation samples, and "
-                "this benchmark has none. Choose a recipe without patience"
+                "this period has none. Bring more samples, hold more of them back, or choose a "
+                "recipe without patience"
             )
         self._view, self._model, self._task, self._budget = view, model, task, budget
         self._recipe, self._keeps_best = recipe, keeps_best

@@ -131,7 +131,10 @@ def caveats(data: str, recipe: str) -> tuple[str, ...]:
             "levels."
         )
     if recipe == "cpu":
-        found.append("Recipe cpu: fewer epochs on fixed steps, and no wait for a plateau.")
+        found.append(
+            "Recipe cpu: fewer epochs on fixed steps, and no wait for a plateau. EWC and SI have "
+            "CLEAR's strengths, and no best epoch is taken for them."
+        )
     found.append("Joint training is tested once, after all periods: its mean is that score.")
     return tuple(found)
 
