@@ -35,6 +35,17 @@ def test_the_stream_is_checked(onward: Terminal, tmp_path: Path) -> None:
     assert "0 failed" in out
 
 
+def test_the_data_is_checked_whatever_lies_in_the_folder(onward: Terminal, tmp_path: Path) -> None:
+    folder = write_cifar(tmp_path) / "cifar-100-python"
+    code, out, _ = onward("check", "data", tmp_path)
+    assert code == 0
+    assert "0 problems" in out
+    (folder / "meta").write_bytes(pickle.dumps({"fine_label_names": 5}))
+    code, _, error = onward("check", "data", tmp_path)
+    assert code == 2
+    assert "expected fine_label_names" in error
+
+
 def test_a_hostile_pickle_is_refused_and_not_run(onward: Terminal, tmp_path: Path) -> None:
     folder = write_cifar(tmp_path) / "cifar-100-python"
     mark = tmp_path / "was-run"
