@@ -129,7 +129,7 @@ def test_a_budget_of_macs_pays_for_the_looks_too() -> None:
 
 
 def test_a_plateau_needs_validation_samples() -> None:
-    with pytest.raises(OnwardError, match=r"wait for a plateau.* and this benchmark has none"):
+    with pytest.raises(OnwardError, match=r"wait for a plateau.* and this period has none"):
         onward.run(retrained(tiny_benchmark(), {"patience": 3}), "finetune")
 
 
