@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from onward.errors import OnwardError, unknown
 from onward.seeds import Draws, draws
+from onward.tasks.many_labels import label_sets
 from onward.types import Array, Column, Rows, Samples, Stream
 
 Side = Literal["train", "validation", "test"]
@@ -44,10 +45,7 @@ class Part:
         labels = self.samples.labels[positions]
         if labels.ndim == 1:
             return labels
-        known = np.zeros((len(labels), self.classes), np.float32)
-        samples, columns = np.nonzero((labels >= 0) & (labels < self.classes))
-        known[samples, labels[samples, columns]] = 1
-        return known
+        return label_sets(labels, self.classes).astype(np.float32)
 
     def rows(self, positions: Rows | slice = slice(None)) -> Rows:
         """Return the rows of the stream's table."""

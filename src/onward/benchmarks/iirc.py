@@ -40,7 +40,7 @@ LISTED = Listed(
     recipes=("cpu", "paper"),
     protocols=tuple(MANY_LABELS),
 )
-_MODELS = {"emoji": "mlp", "cifar": "resnet32", "imagenet": "resnet50"}
+MODELS = {"emoji": "mlp", "cifar": "resnet32", "imagenet": "resnet50"}
 
 
 def load(
@@ -117,7 +117,7 @@ def load(
     kind, folder = recognised(data)
     require_own(kind, given)
     reads_features = kind == "emoji" and features != IMAGE
-    recipes = recipes_for(model or (_MODELS["cifar"] if features == IMAGE else _MODELS[kind]))
+    recipes = recipes_for(model or (MODELS["cifar"] if features == IMAGE else MODELS[kind]))
     if recipe not in recipes:
         raise unknown("recipe", recipe, recipes, "onward list benchmarks")
     if (recipes[recipe].model == "mlp") != reads_features:

@@ -3,9 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onward.memory.keyed import Keyed
-from onward.memory.memory import arrivals
-from onward.types import Array, Samples
+from onward.memory.keyed import Keyed, ranked_by_class
+from onward.types import Array
 
 
 class Balanced(Keyed):
@@ -44,19 +43,13 @@ class Balanced(Keyed):
 
     def admit(self, rows: ArrayLike, labels: ArrayLike) -> None:
         """Let these samples compete for a place, each with those of its class."""
-        rows, labels = arrivals(rows, labels)
         # A sample draws one key when it arrives, and the largest keys of a class stay. Shares only
         # ever shrink, so that is a uniform sample of the class.
-        keys = np.concatenate([self._keys, self._rng.random(len(rows))])
-        rows = np.concatenate([self.rows, rows])
-        labels = np.concatenate([self.labels, labels]) if len(self.rows) else labels
-        classes = Samples(rows, labels).newest
-        by_class = np.lexsort((-keys, classes))
-        grouped = classes[by_class]
-        rank = np.arange(len(grouped)) - np.searchsorted(grouped, grouped)
+        samples, keys = self._with(rows, labels)
+        by_class, grouped, rank = ranked_by_class(samples, keys)
         # Places go round the classes, one to each in turn, until none is left.
         turns = np.lexsort((self._turn(grouped), rank))
-        self._keep(rows, labels, keys, by_class[turns[: self.capacity]])
+        self._keep(samples, keys, by_class[turns[: self.capacity]])
 
     def _turn(self, labels: Array) -> Array:
         """Return a random number for the class of each sample, the same whenever it is asked."""

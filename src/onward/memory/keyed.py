@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from onward.errors import OnwardError
-from onward.types import Array, Rows
+from onward.memory.memory import arrivals
+from onward.types import Array, Rows, Samples
 
 
 class Keyed:
@@ -42,7 +44,25 @@ class Keyed:
         self.rows, self.labels, self._keys = state["rows"], state["labels"], state["keys"]
         self._rng.bit_generator.state = state["generator"]
 
-    def _keep(self, rows: Rows, labels: Array, keys: Array, stay: Rows) -> None:
+    def _with(self, rows: ArrayLike, labels: ArrayLike | None) -> tuple[Samples, Array]:
+        """Return all samples, those kept before the arriving ones, and their keys."""
+        both = Samples.join([Samples(self.rows, self.labels), Samples(*arrivals(rows, labels))])
+        drawn = self._rng.random(len(both) - len(self.rows))
+        return both, np.concatenate([self._keys, drawn])
+
+    def _keep(self, samples: Samples, keys: Array, stay: Rows) -> None:
         """Keep the samples at these positions, in the order in which they came."""
         stay = np.sort(stay)
-        self.rows, self.labels, self._keys = rows[stay], labels[stay], keys[stay]
+        kept = samples[stay]
+        self.rows, self.labels, self._keys = kept.rows, kept.labels, keys[stay]
+
+
+def ranked_by_class(samples: Samples, keys: Array) -> tuple[Rows, Array, Rows]:
+    """Return samples class by class, the largest keys first: their places, classes and ranks.
+
+    A sample with many labels counts with the newest of them.
+    """
+    classes = samples.newest
+    by_class = np.lexsort((-keys, classes))
+    grouped = classes[by_class]
+    return by_class, grouped, np.arange(len(grouped)) - np.searchsorted(grouped, grouped)

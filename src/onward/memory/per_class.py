@@ -61,8 +61,7 @@ class PerClass:
                 picked = herd(features[here], room)
             chosen.append(here[picked])
         places = np.concatenate([np.empty(0, np.int64), *chosen])
-        kept = [Samples(self.rows, self.labels)] if len(self.rows) else []
-        after = Samples.join([*kept, Samples(rows, labels)[places]])
+        after = Samples.join([Samples(self.rows, self.labels), Samples(rows, labels)[places]])
         self.rows, self.labels = after.rows, after.labels
 
     def state(self) -> dict[str, Any]:

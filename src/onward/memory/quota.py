@@ -3,9 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onward.memory.keyed import Keyed
-from onward.memory.memory import arrivals
-from onward.types import Samples
+from onward.memory.keyed import Keyed, ranked_by_class
 
 
 class Quota(Keyed):
@@ -32,13 +30,7 @@ class Quota(Keyed):
 
     def admit(self, rows: ArrayLike, labels: ArrayLike | None = None) -> None:
         """Take these samples in, and let go of what is beyond each class's share."""
-        rows, labels = arrivals(rows, labels)
-        keys = np.concatenate([self._keys, self._rng.random(len(rows))])
-        rows = np.concatenate([self.rows, rows])
-        labels = np.concatenate([self.labels, labels]) if len(self.rows) else labels
-        classes = Samples(rows, labels).newest
-        by_class = np.lexsort((-keys, classes))
-        grouped = classes[by_class]
-        rank = np.arange(len(grouped)) - np.searchsorted(grouped, grouped)
-        share = -(-self.capacity // max(len(np.unique(classes)), 1))
-        self._keep(rows, labels, keys, by_class[rank < share])
+        samples, keys = self._with(rows, labels)
+        by_class, grouped, rank = ranked_by_class(samples, keys)
+        share = -(-self.capacity // max(len(np.unique(grouped)), 1))
+        self._keep(samples, keys, by_class[rank < share])

@@ -4,7 +4,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onward.memory.keyed import Keyed
-from onward.memory.memory import arrivals
 
 
 class Reservoir(Keyed):
@@ -32,8 +31,5 @@ class Reservoir(Keyed):
 
     def admit(self, rows: ArrayLike, labels: ArrayLike | None = None) -> None:
         """Let these samples compete for a place."""
-        rows, labels = arrivals(rows, labels)
-        keys = np.concatenate([self._keys, self._rng.random(len(rows))])
-        rows = np.concatenate([self.rows, rows])
-        labels = np.concatenate([self.labels, labels]) if len(self.rows) else labels
-        self._keep(rows, labels, keys, np.argsort(-keys, kind="stable")[: self.capacity])
+        samples, keys = self._with(rows, labels)
+        self._keep(samples, keys, np.argsort(-keys, kind="stable")[: self.capacity])

@@ -7,11 +7,10 @@ import numpy as np
 
 from onward.budget import Budget
 from onward.errors import OnwardError
-from onward.train.every import Every
-from onward.train.exemplars import Exemplars, features_of
-from onward.train.method import GradientMethod, Step, TrainingSet, may_read_again
-from onward.train.teacher import Teacher
-from onward.types import Loss, Setting, View
+from onward.train.exemplars import features_of
+from onward.train.method import Step, TrainingSet, may_read_again
+from onward.train.taught import Taught
+from onward.types import Loss, View
 
 if TYPE_CHECKING:
     import torch
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 _IMPRINTED_ON = 1000
 
 
-class LUCIR(GradientMethod):
+class LUCIR(Taught):
     """Replay exemplars under a cosine head whose old weights are frozen, with features held fast.
 
     From the second period on, the task loss gets λ √(old / new classes) · (1 − cos(feature, the
@@ -67,25 +66,16 @@ class LUCIR(GradientMethod):
         for name, value in (("distance", distance), ("margin", margin)):
             if not isinstance(value, int | float) or not 0 <= value < math.inf:
                 raise OnwardError(f"expected {name} as a number from 0 on, found {value!r}")
-        self._memory = Exemplars(per_class)
-        self._teacher = Teacher()
-        self._every = Every(None)
+        super().__init__(per_class)
         self._distance, self._margin, self._hardest = distance, margin, hardest
         # How many classes were known before this call, and while it is under way what it shows.
         self._known = 0
         self._shown: tuple[View, Budget] | None = None
 
-    def begin(self, setting: Setting) -> None:
-        """Prepare the memory."""
-        super().begin(setting)
-        self._memory.begin(setting)
-        self._every.begin(setting)
-
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples and the exemplars alike."""
         self._shown, self._new = (new, budget), len(new)
-        both = self._memory.beside(new)
-        return TrainingSet(both, epoch=len(both), forwards=2 if self._teacher else 1)
+        return super().trains_on(new, budget)
 
     def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
         """Start from the last weights, with those of new classes imprinted."""
@@ -115,25 +105,15 @@ class LUCIR(GradientMethod):
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Choose exemplars, and make the model as it is now the last one."""
         self._shown, self._known = None, model.classes
-        self._teacher.leave()
-        self._memory.admit(new, budget, model)
-        if self._every.due(len(new)):
-            self._teacher.replace(model)
+        super().afterwards(model, new, budget)
 
     def state(self) -> dict[str, Any]:
         """Return memory and last model."""
-        return {
-            "memory": self._memory.state(),
-            "teacher": self._teacher.state(),
-            "every": self._every.state(),
-            "known": self._known,
-        }
+        return {**super().state(), "known": self._known}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take them back."""
-        self._memory.restore(state["memory"])
-        self._teacher.restore(state["teacher"])
-        self._every.restore(state["every"])
+        super().restore(state)
         self._known = state["known"]
 
     def _imprint(self, model: "Model", new: View, budget: Budget) -> None:

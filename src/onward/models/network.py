@@ -1,7 +1,7 @@
 """Any torch network with a head on it, trained by autograd."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import torch
@@ -19,62 +19,54 @@ class Network:
     batch. A batch of one sample has no deviation, and is trained with the running ones. Gradients
     go through the head as through any other, and below it through autograd.
 
+    Each one says by class attributes what lies below its head.
+
     Parameters
     ----------
-    body
-        Makes the network below the head, which turns images into features. It is called where
-        nothing takes memory, so that it draws no weights.
-    features
-        How many features it gives.
     shape
         The shape of one image: height, width, 3.
     classes
         The number of classes to begin with.
     generator
-        Draws the weights.
+        Draws the weights, convolutions from normal distributions (Kaiming).
     head
         The last layer: ``linear`` or ``cosine``.
-    scale
-        Mean and deviation of the images per colour, between 0 and 1.
-    fan
-        What the deviation of a convolution's weights is taken from: its inputs or its outputs.
-    normal
-        Whether a linear head draws its weights from a normal distribution.
     """
 
     # The stem of a large network divides the side by four; below two pixels there is no picture.
     SMALLEST = 8
     NAME: str
+    # How many features the body gives.
+    FEATURES: int
+    # Mean and deviation of the images per colour, between 0 and 1.
+    SCALE: tuple[tuple[float, ...], tuple[float, ...]]
+    # What the deviation of a convolution's weights is taken from: its inputs or its outputs.
+    FAN: Literal["fan_in", "fan_out"] = "fan_out"
+    # Whether a linear head draws its weights from a normal distribution.
+    NORMAL = False
 
     def __init__(
         self,
-        body: Callable[[], nn.Module],
-        features: int,
         shape: tuple[int, ...],
         classes: int,
         generator: torch.Generator,
         *,
-        head: str,
-        scale: tuple[tuple[float, ...], tuple[float, ...]],
-        fan: Literal["fan_in", "fan_out"] = "fan_out",
-        normal: bool = False,
+        head: str = "linear",
     ) -> None:
         self._require_images(shape)
         self._graph: torch.Tensor | None = None
-        self._fan: Literal["fan_in", "fan_out"] = fan
-        mean, deviation = scale
         self._mean, self._deviation = (
-            torch.tensor(values).view(3, 1, 1) * 255 for values in (mean, deviation)
+            torch.tensor(values).view(3, 1, 1) * 255 for values in self.SCALE
         )
         # Without memory first: torch would draw weights from the global generator.
         with torch.device("meta"):
-            net: Any = body()
+            net: Any = self._body()
         for norm in _norms(net):
             norm.num_batches_tracked = None  # only counts, which nothing here reads
         # The bytes of an image lie colour by colour, and convolutions are faster that way too.
         self._net = net.to_empty(device="cpu").to(memory_format=torch.channels_last)
         self._draw_body(generator)
-        self._head = make_head(head, (features,), classes, generator, normal=normal)
+        self._head = make_head(head, (self.FEATURES,), classes, generator, normal=self.NORMAL)
         self._share_weights()
         self._body_macs = forward_macs(self._net.eval(), (3, *shape[:2]))
 
@@ -177,6 +169,13 @@ class Network:
                 values.copy_(weights[name])
         return other
 
+    def _body(self) -> nn.Module:
+        """Make the network below the head, which turns images into features.
+
+        Called where nothing takes memory, so that it draws no weights.
+        """
+        raise NotImplementedError
+
     def _run(self, inputs: torch.Tensor, *, training: bool) -> torch.Tensor:
         if inputs.dtype != torch.uint8:
             raise OnwardError(f"expected images as bytes, found {inputs.dtype}")
@@ -194,7 +193,7 @@ class Network:
                     # Drawn in plain order: several times as fast as in that of the colours.
                     drawn = torch.empty(module.weight.shape)
                     nn.init.kaiming_normal_(
-                        drawn, mode=self._fan, nonlinearity="relu", generator=generator
+                        drawn, mode=self.FAN, nonlinearity="relu", generator=generator
                     )
                     module.weight.copy_(drawn)
             for norm in _norms(self._net):

@@ -6,8 +6,6 @@ from torch.nn import functional
 
 from onward.models.network import Network
 
-# Of CIFAR-100, per colour.
-_SCALE = ((0.5071, 0.4866, 0.4409), (0.2009, 0.1984, 0.2023))
 _WIDTHS = (16, 32, 64)
 _BLOCKS = 5
 
@@ -18,17 +16,6 @@ class ResNet32(Network):
     Where the shape changes, the shortcut is a convolution of one pixel. The last block ends without
     a ReLU, so that features have both signs.
 
-    Parameters
-    ----------
-    shape
-        The shape of one image: height, width, 3.
-    classes
-        The number of classes to begin with.
-    generator
-        Draws the weights from normal distributions whose deviation is that of the inputs (Kaiming).
-    head
-        The last layer: ``linear`` or ``cosine``.
-
     References
     ----------
     He, Zhang, Ren and Sun, Deep Residual Learning for Image Recognition, CVPR 2016; as in
@@ -36,26 +23,14 @@ class ResNet32(Network):
     """
 
     NAME = "ResNet-32"
+    FEATURES = _WIDTHS[-1]
+    # Of CIFAR-100.
+    SCALE = ((0.5071, 0.4866, 0.4409), (0.2009, 0.1984, 0.2023))
+    FAN = "fan_in"
+    NORMAL = True
 
-    def __init__(
-        self,
-        shape: tuple[int, ...],
-        classes: int,
-        generator: torch.Generator,
-        *,
-        head: str = "linear",
-    ) -> None:
-        super().__init__(
-            _Trunk,
-            _WIDTHS[-1],
-            shape,
-            classes,
-            generator,
-            head=head,
-            scale=_SCALE,
-            fan="fan_in",
-            normal=True,
-        )
+    def _body(self) -> nn.Module:
+        return _Trunk()
 
 
 class _Block(nn.Module):

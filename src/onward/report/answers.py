@@ -10,7 +10,7 @@ from onward.errors import OnwardError
 from onward.metrics import iirc_levels as levels
 from onward.metrics.iirc import jaccard, pw_jaccard
 from onward.report.provenance import stream_card
-from onward.results.predictions import STATIC, judged, pooled_places
+from onward.results.predictions import judged, pooled
 from onward.results.record import RunRecord
 from onward.tasks.many_labels import label_sets
 
@@ -62,9 +62,7 @@ def answers(record: RunRecord, after: int) -> Answers:
         )
     table, classes = record.decisions[after]
     targets, said = judged(table)
-    of_periods = np.flatnonzero(table.column("tested_on").to_numpy() != STATIC)
-    ids = table.column("id").to_numpy(zero_copy_only=False)
-    once = of_periods[pooled_places(ids[of_periods])]
+    once = pooled(table)
     names = classes[: said.shape[1]]
     card = stream_card([record])
     hierarchy = {} if card is None else card.hierarchy

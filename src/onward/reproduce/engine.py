@@ -74,11 +74,12 @@ def outcome(plan: Plan, records: Sequence[tuple[Planned, Sequence[RunRecord]]]) 
     scores: dict[Cell, dict[int, float]] = {}
     summaries: dict[str, list[Summary]] = {row.name: [] for row in plan.rows()}
     for each, runs in records:
-        for column in each.columns:
-            values = {n: column.value(run) for n, run in zip(each.repetitions, runs, strict=True)}
-            known = {number: value for number, value in values.items() if not math.isnan(value)}
-            if known:
-                scores[Cell(each.row.name, column.name)] = known
+        # Run by run: several columns may be read out of one look at a run's answers.
+        for number, run in zip(each.repetitions, runs, strict=True):
+            for column in each.columns:
+                value = column.value(run)
+                if not math.isnan(value):
+                    scores.setdefault(Cell(each.row.name, column.name), {})[number] = value
         first = each.columns[0]
         label = " ".join([first.protocol, *map(str, first.load.values())])
         summaries[each.row.name].append(Summary(label, tuple(runs)))

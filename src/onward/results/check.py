@@ -96,7 +96,7 @@ def _scores_differ(record: RunRecord) -> Iterator[str]:
         yield "scores.jsonl has the same cell twice"
     for learned_upto, (table, _) in record.decisions.items():
         target, decision = predictions.judged(table)
-        for (test, period), places in _cells(table, pooled=record.spec.protocol.get("pooled")):
+        for (test, period), places in _cells(table, together=record.spec.protocol.get("pooled")):
             key = (learned_upto, test, period)
             again = task.score(decision[places], target[places])
             yield from _cell_differs(key, stored.pop(key, None), again, len(places))
@@ -106,7 +106,7 @@ def _scores_differ(record: RunRecord) -> Iterator[str]:
 
 
 def _cells(
-    table: pa.Table, *, pooled: bool | None
+    table: pa.Table, *, together: bool | None
 ) -> Iterator[tuple[tuple[str, int | None], Rows]]:
     """Yield each test of a predictions file with the places of its samples."""
     tests = table.column("test").to_numpy(zero_copy_only=False)
@@ -114,10 +114,8 @@ def _cells(
     for test, period in sorted(set(zip(tests, tested_on.tolist(), strict=True))):
         places = np.flatnonzero((tests == test) & (tested_on == period))
         yield (test, None if period == predictions.STATIC else period), places
-    if pooled:
-        of_periods = np.flatnonzero(tested_on != predictions.STATIC)
-        ids = table.column("id").to_numpy(zero_copy_only=False)[of_periods]
-        yield (predictions.POOLED, None), of_periods[predictions.pooled_places(ids)]
+    if together:
+        yield (predictions.POOLED, None), predictions.pooled(table)
 
 
 def _cell_differs(

@@ -86,6 +86,13 @@ def pooled_places(samples: Array) -> Rows:
     return np.sort(np.unique(samples, return_index=True)[1])
 
 
+def pooled(table: pa.Table) -> Rows:
+    """Return where the samples of the tests of all periods stand, each sample once."""
+    of_periods = np.flatnonzero(table.column("tested_on").to_numpy() != STATIC)
+    ids = table.column("id").to_numpy(zero_copy_only=False)[of_periods]
+    return of_periods[pooled_places(ids)]
+
+
 def decode(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
     """Read one predictions file: the table, and the classes it indexes into."""
     try:

@@ -1,0 +1,66 @@
+"""What methods share that replay exemplars beside their last model."""
+
+from typing import TYPE_CHECKING, Any
+
+from onward.budget import Budget
+from onward.train.every import Every
+from onward.train.exemplars import Exemplars
+from onward.train.method import GradientMethod, TrainingSet
+from onward.train.teacher import Teacher
+from onward.types import Setting, View
+
+if TYPE_CHECKING:
+    from onward.models import Model
+
+
+class Taught(GradientMethod):
+    """Abstract: train on new samples and exemplars alike, and keep the last model to ask.
+
+    Exemplars are chosen by herding. The last model is replaced after every call, or, where the
+    recipe has one, after as many samples as its memory: online, a window stands for a period.
+
+    Parameters
+    ----------
+    per_class
+        How many exemplars of each class are kept; by default what the recipe says, or else 20.
+    """
+
+    def __init__(self, per_class: int | None) -> None:
+        self._memory = Exemplars(per_class)
+        self._teacher = Teacher()
+        self._every = Every(None)
+
+    def begin(self, setting: Setting) -> None:
+        """Prepare the memory."""
+        super().begin(setting)
+        self._memory.begin(setting)
+        self._every.begin(setting)
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose the new samples and the exemplars alike."""
+        return self._rehearsed(self._memory.beside(new))
+
+    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+        """Choose exemplars, and make the model as it is now the last one."""
+        self._teacher.leave()
+        self._memory.admit(new, budget, model)
+        if self._every.due(len(new)):
+            self._teacher.replace(model)
+
+    def state(self) -> dict[str, Any]:
+        """Return memory and last model."""
+        return {
+            "memory": self._memory.state(),
+            "teacher": self._teacher.state(),
+            "every": self._every.state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take them back."""
+        self._memory.restore(state["memory"])
+        self._teacher.restore(state["teacher"])
+        self._every.restore(state["every"])
+
+    def _rehearsed(self, both: View) -> TrainingSet:
+        """Return a training set whose samples the last model looks at too, where there is one."""
+        return TrainingSet(both, epoch=len(both), forwards=2 if self._teacher else 1)
