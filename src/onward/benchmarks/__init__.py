@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from onward.benchmarks import clear, iirc, yours
+from onward.benchmarks import clad_c, clad_d, clear, iirc, yours
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.variants import as_asked
 from onward.errors import OnwardError, unknown
@@ -17,11 +17,15 @@ from onward.types import Benchmark
 BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {
     "clear": clear.load,
     "iirc": iirc.load,
+    "clad-c": clad_c.load,
+    "clad-d": clad_d.load,
     "yours": yours.load,
 }
 LISTED: Mapping[str, Listed] = {
     "clear": clear.LISTED,
     "iirc": iirc.LISTED,
+    "clad-c": clad_c.LISTED,
+    "clad-d": clad_d.LISTED,
     "yours": yours.LISTED,
 }
 

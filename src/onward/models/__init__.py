@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import torch
 
+from onward.models.convnet import ConvNet
 from onward.models.heads import make_head
 from onward.models.mlp import MLP
 from onward.models.model import Model
@@ -21,6 +22,7 @@ def linear(
 MODELS: Mapping[str, Callable[..., Model]] = {
     "linear": linear,
     "mlp": MLP,
+    "convnet": ConvNet,
     "resnet18": ResNet18,
     "resnet32": ResNet32,
     "resnet50": ResNet50,

@@ -1,6 +1,5 @@
 """Weights of published encoders, under whatever names they were published."""
 
-import hashlib
 import importlib
 import importlib.util
 import logging
@@ -148,12 +147,6 @@ def fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
             f"{'; '.join(problems)}. Is it the file of another backbone?"
         )
     network.load_state_dict({**weights, **counts}, assign=True)
-
-
-def file_digest(path: Path) -> str:
-    """Return the hash of a file's content."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _renamed(name: str) -> str:

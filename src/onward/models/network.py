@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import torch
 from torch import nn
+from torch.nn import functional
 
 from onward.errors import OnwardError
 from onward.models.heads import make_head
@@ -31,6 +32,8 @@ class Network:
         Draws the weights, convolutions from normal distributions (Kaiming).
     head
         The last layer: ``linear`` or ``cosine``.
+    side
+        What images are scaled to before the network sees them; by default they are not.
     """
 
     # The stem of a large network divides the side by four; below two pixels there is no picture.
@@ -52,8 +55,10 @@ class Network:
         generator: torch.Generator,
         *,
         head: str = "linear",
+        side: int | None = None,
     ) -> None:
         self._require_images(shape)
+        self._side = side
         self._graph: torch.Tensor | None = None
         self._mean, self._deviation = (
             torch.tensor(values).view(3, 1, 1) * 255 for values in self.SCALE
@@ -68,7 +73,8 @@ class Network:
         self._draw_body(generator)
         self._head = make_head(head, (self.FEATURES,), classes, generator, normal=self.NORMAL)
         self._share_weights()
-        self._body_macs = forward_macs(self._net.eval(), (3, *shape[:2]))
+        seen = shape[:2] if side is None else (side, side)
+        self._body_macs = forward_macs(self._net.eval(), (3, *seen))
 
     @property
     def features(self) -> torch.Tensor:
@@ -183,6 +189,10 @@ class Network:
             self._net.train(training)
         images = inputs.permute(0, 3, 1, 2).to(torch.float32)
         images.sub_(self._mean).div_(self._deviation)
+        if self._side is not None:
+            images = functional.interpolate(
+                images, size=(self._side, self._side), mode="bilinear", align_corners=False
+            )
         features: torch.Tensor = self._net(images)
         return features
 

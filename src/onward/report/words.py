@@ -9,6 +9,8 @@ METRICS = {
     "accuracy": ("accuracy", "all periods so far"),
     "backward_transfer": ("backward transfer", "all earlier periods"),
     "final": ("final", "all periods, once all are learned"),
+    "amca": ("AMCA", "each class of the test alike, at every change of day and night"),
+    "area_below_curve": ("area below curve", "the same, all along the way"),
     "pooled": ("pooled", "all samples so far as one test, after the last period"),
     "pooled_mean": ("pooled mean", "the same after each period, on average"),
 }

@@ -10,8 +10,8 @@ from onward.errors import BudgetSpentError
 from onward.models.bank import side_by_side
 from onward.models.model import Model
 from onward.train.method import GradientMethod, Step, TrainingSet
+from onward.train.optimizers import clip, optimizer
 from onward.train.recipe import Recipe
-from onward.train.sgd import SGD
 from onward.train.steps import Inputs, Steps
 from onward.train.validation import Validation
 
@@ -58,13 +58,7 @@ class Descent:
         self.budget, self._recipe, self._after_step = budget, recipe, after_step
         self.validation, self._epochs = validation, epochs
         budget.declare(parameters=model.size)
-        self._optimizer = SGD(
-            model.parameters,
-            momentum=recipe.momentum,
-            weight_decay=recipe.weight_decay,
-            velocity=velocity,
-            still=method.still(model),
-        )
+        self._optimizer = optimizer(model.parameters, recipe, velocity, method.still(model))
         self.steps = Steps(training, recipe.batch_size, key)
         self.total = self._steps_affordable() if training.epoch else 0
 
@@ -80,22 +74,26 @@ class Descent:
             (self.key, self.batch_size, self.augment)
             == (other.key, other.batch_size, other.augment)
             and (mine.epoch, mine.replay, mine.apart) == (others.epoch, others.replay, others.apart)
+            and mine.draw is others.draw is None
             and mine.view.shows_what(others.view)
         )
 
     @property
     def rate(self) -> float:
         """The learning rate of the next step."""
-        return self._recipe.rate(self.done, self.total) * self.validation.slowed
+        slowed = self.validation.slowed * self.method.pace
+        return self._recipe.rate(self.done, self.total) * slowed
 
-    def spend(self, samples: int) -> None:
+    def spend(self, samples: int, new: int) -> None:
         """Pay for the next step."""
         macs = self.model.macs * self.training.forwards * samples
-        self.budget.spend(iterations=1, macs=macs, batch_size=samples)
+        self.budget.spend(iterations=1, macs=macs, batch_size=samples, new_in_batch=new)
 
     def move(self, batch: Step) -> None:
         """Finish a step whose gradient is there."""
         self.method.gradient(batch)
+        if self._recipe.clip is not None:
+            clip(self.model.parameters, self._recipe.clip)
         self._optimizer.step(batch.rate)
         self.done += 1
         if self.done % self.steps.per_epoch == 0:
@@ -149,12 +147,11 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
     try:
         for step in range(first.done, until):
             positions = first.steps[step]
+            new = int(np.count_nonzero(positions < training.epoch))
             for descent in level:
-                descent.spend(len(positions))
+                descent.spend(len(positions), new)
             inputs = torch.from_numpy(inputs_of(step, positions, views))
             targets = labels.index_select(0, torch.from_numpy(positions))
-            replayed = np.count_nonzero(positions >= training.epoch) if training.replay else 0
-            new = len(positions) - int(replayed)
             said = bank.forward(inputs[:new] if training.apart else inputs)
             batches = [
                 Step(descent.model, inputs, outputs, targets, new, positions, descent.rate)

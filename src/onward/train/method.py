@@ -1,11 +1,14 @@
 """The five questions that every gradient method answers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from onward.budget import Budget
 from onward.errors import OnwardError
+from onward.train.recipe import Recipe
 from onward.types import Loss, Rows, Setting, View
 
 if TYPE_CHECKING:
@@ -34,6 +37,9 @@ class TrainingSet:
     apart
         Whether replayed samples are left to the method: the batch's outputs are then those of the
         new samples alone.
+    draw
+        Chooses for each batch which samples it replays, `replay` at most, in place of chance: given
+        the positions of its new samples and a generator, it returns positions.
     """
 
     view: View
@@ -41,11 +47,12 @@ class TrainingSet:
     replay: int = 0
     forwards: int = 1
     apart: bool = False
+    draw: Callable[[Rows, np.random.Generator], Rows] | None = None
 
     @property
     def replays_all(self) -> bool:
         """Whether every batch gets all samples that are only replayed."""
-        return 0 < self.replay == len(self.view) - self.epoch
+        return self.draw is None and 0 < self.replay == len(self.view) - self.epoch
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +87,22 @@ class GradientMethod:
     `restore`; that is all it needs to resume. One that only starts from other weights than the last
     ones sets `start`. One that needs another last layer than a linear one names it in `head`, and
     one that takes the weights of the epoch with the best score on the validation samples, where a
-    benchmark has any, sets `keeps_best`.
+    benchmark has any, sets `keeps_best`. One that is trained otherwise than the recipe says, with
+    another optimiser or smaller batches, says so in `trained_by`, and by `pace` if it slows down.
     """
 
     start: Start = "last"
     head: Literal["linear", "cosine"] = "linear"
     keeps_best: bool = False
+
+    def trained_by(self, recipe: Recipe) -> Recipe:
+        """Return how it is trained, given what the benchmark's recipe says: here, as that says."""
+        return recipe
+
+    @property
+    def pace(self) -> float:
+        """What the learning rate is multiplied by in the next step."""
+        return 1.0
 
     def begin(self, setting: Setting) -> None:
         """Prepare for a run, before anything is seen."""

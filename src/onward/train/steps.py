@@ -16,7 +16,7 @@ class Steps:
 
     Every epoch is a new permutation of the samples that make it up. Replayed samples come round
     in permutations too, so that each is seen about as often as the others; where a batch replays
-    all of them, they stand in their own order.
+    all of them, they stand in their own order. A method may also choose them batch by batch.
     """
 
     def __init__(self, training: TrainingSet, batch_size: int, key: Sequence[int]) -> None:
@@ -32,7 +32,10 @@ class Steps:
             self._shuffle(epoch)
         chosen = self._order[batch * self._size : (batch + 1) * self._size]
         replay = self._training.replay
-        if self._training.replays_all:
+        if self._training.draw is not None:
+            rng = draws(Draws.BATCHES, *self._key, epoch, batch)
+            again = self._training.draw(chosen, rng)[:replay]
+        elif self._training.replays_all:
             again = self._replay
         else:
             again = self._replay[batch * replay : (batch + 1) * replay]
@@ -44,7 +47,7 @@ class Steps:
         self._order = rng.permutation(self._training.epoch)
         spare = np.arange(self._training.epoch, len(self._training.view))
         self._replay = spare
-        if not self._training.replays_all:
+        if self._training.draw is None and not self._training.replays_all:
             wanted = self.per_epoch * self._training.replay if len(spare) else 0
             rounds = [rng.permutation(spare) for _ in range(-(-wanted // max(len(spare), 1)))]
             self._replay = np.concatenate(rounds) if rounds else spare[:0]
