@@ -7,6 +7,7 @@ from onward.memory.herding import herd
 from onward.memory.memory import Memory
 from onward.memory.per_class import PerClass
 from onward.memory.quota import Quota
+from onward.memory.rarest import Rarest
 from onward.memory.reservoir import Reservoir
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Memory",
     "PerClass",
     "Quota",
+    "Rarest",
     "Reservoir",
     "dynamic",
     "herd",

@@ -42,7 +42,7 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
             "augment none"
         )
     rng = draws(Draws.VARIATION, *key)
-    mirrored = rng.random(len(positions)) < 0.5
+    mirrored = which_mirrored(rng, len(positions))
     images = None
     if augment == "part_flip":
         images = view.resized_parts(positions, rng.random((len(positions), _TRIES, 4)))
@@ -55,6 +55,11 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
         images = view.inputs(positions)
     images[mirrored] = images[mirrored, :, ::-1]
     return images
+
+
+def which_mirrored(rng: np.random.Generator, count: int) -> Array:
+    """Return which of so many images are mirrored: the first numbers that a variation draws."""
+    return rng.random(count) < 0.5
 
 
 def shifted(images: Array, at: Array, *, black: bool = False) -> Array:
