@@ -7,7 +7,9 @@ from onward.checks import behaviour, lookahead, memory, online, resume
 from onward.checks.method_subject import MethodSubject
 from onward.checks.report import Report, run_checks
 from onward.checks.tiny import tiny_benchmark
+from onward.checks.tiny_boxes import ONLINE, tiny_boxes
 from onward.methods import METHODS
+from onward.protocols import DOMAINS
 from onward.types import Benchmark
 
 CHECKS: tuple[Callable[[MethodSubject], str | None], ...] = (
@@ -76,8 +78,11 @@ to the last bit.
 def tiny_for(method: Any, protocol: str | None = None) -> Benchmark:
     """Return the tiny stream that a method of the catalogue can learn from.
 
-    One that learns from images is also the one that uses samples without labels.
+    One that learns from images is also the one that uses samples without labels, unless it is for
+    boxes.
     """
     card = METHODS.get(method) if isinstance(method, str) else None
+    if card is not None and card.tasks == ("boxes",):
+        return tiny_boxes(ONLINE if protocol == ONLINE.name else DOMAINS)
     images = card is not None and card.inputs == "images"
     return tiny_benchmark(protocol or ("semi_supervised" if images else "iid"), images=images)

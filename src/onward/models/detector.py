@@ -197,7 +197,7 @@ class Detector:
         net = nn.Module()
         net.backbone, net.rpn, net.roi_heads = parts.backbone, parts.rpn, parts.roi_heads
         # What outputs are divided by before they become probabilities: some methods say so.
-        net.register_buffer("temperature", torch.ones(()))
+        net.register_buffer("temperature", torch.ones(1))
         if self._weights is not None:
             self._load(net, self._weights)
         return net

@@ -159,12 +159,13 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
                 Step(descent.model, inputs, outputs, targets, new, positions, descent.rate)
                 for descent, outputs in zip(level, said, strict=True)
             ]
-            bank.backward(
-                [
+            # Where the outputs bring a graph, as boxes do, who adds losses goes on with it.
+            with torch.enable_grad():
+                losses = [
                     descent.method.minimises(batch)
                     for descent, batch in zip(level, batches, strict=True)
                 ]
-            )
+            bank.backward(losses)
             for descent, batch in zip(level, batches, strict=True):
                 descent.move(batch)
     finally:
