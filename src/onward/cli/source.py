@@ -10,10 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from onward.benchmarks import LISTED, Source
+from onward.benchmarks.clad_data import STREET
 from onward.cli.options import parse_pairs
 from onward.data.cifar import cifar_folder
 from onward.data.clear_listing import is_clear
 from onward.data.image_classes import has_image_classes
+from onward.data.soda import is_soda
 from onward.errors import unknown
 
 _LOADED = {
@@ -132,7 +134,7 @@ def with_source(command: Callable[..., None]) -> Callable[..., None]:
 
 def with_data(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the argument DATA and the options of data, and hand it a `Source`."""
-    data = Annotated[str, typer.Argument(help="emoji, clad, or a file or folder of yours.")]
+    data = Annotated[str, typer.Argument(help="emoji, street, clad, or a file or folder of yours.")]
     chosen = {"protocol": _CHOSEN["protocol"], **_LOADED}
     options = [_keyword(name, kind) for name, kind in chosen.items()]
     return _extended(command, [_positional("data", data), *options], _source_of_data)
@@ -140,10 +142,11 @@ def with_data(command: Callable[..., None]) -> Callable[..., None]:
 
 def _source_of_data(data: str, **given: Any) -> Source:
     path = Path(data).expanduser()
-    if data == "clad":
+    if data in ("clad", STREET) or is_soda(path):
         return made_source("clad-c", data=data, **given)
     if data != "emoji" and not path.suffix and os.sep not in data and not path.exists():
-        raise unknown("data", data, ["emoji", "clad", "<a file or folder>"], "onward list data")
+        known = ["emoji", STREET, "clad", "<a file or folder>"]
+        raise unknown("data", data, known, "onward list data")
     if data == "emoji" or is_clear(path):
         return made_source("clear", data=data, **given)
     classes = path.is_dir() and (cifar_folder(path) is not None or has_image_classes(path))
