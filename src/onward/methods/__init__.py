@@ -32,7 +32,6 @@ from onward.methods.si import SI
 from onward.train.method import GradientMethod
 from onward.types import Learner
 
-
 _ANY = ("one_label", "many_labels", "boxes")
 
 

@@ -130,24 +130,24 @@ class Detector:
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return what is found: (images, 100, 6) of class, score and corners, class -1 behind."""
         with torch.no_grad():
-            return torch.cat([self._look(some, False).detections(_MOST) for some in _few(inputs)])
+            return torch.cat([self._look(some).detections(_MOST) for some in _few(inputs)])
 
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the mean of the coarsest map."""
         with torch.no_grad():
-            return torch.cat([self._look(some, False).features for some in _few(inputs)])
+            return torch.cat([self._look(some).features for some in _few(inputs)])
 
-    def forward(self, inputs: torch.Tensor) -> Sight:
-        """Return what is seen in a batch, with its graph."""
+    def forward(self, inputs: torch.Tensor) -> Any:
+        """Return a `Sight`, what is seen in a batch, with its graph."""
         with torch.enable_grad():
-            found = self._look(inputs, True)
+            found = self._look(inputs, training=True)
         self._features = found.features.detach()
         return found
 
     def sees(self, inputs: torch.Tensor) -> Sight:
         """Return what is seen in a batch, without a graph: what a teacher is asked."""
         with torch.no_grad():
-            return self._look(inputs, False)
+            return self._look(inputs)
 
     def backward(self, slope: torch.Tensor, feature_slope: torch.Tensor | None = None) -> None:
         """Set the gradient of a loss on all parameters that it depends on."""
@@ -212,7 +212,7 @@ class Detector:
         self.parameters = {name: p.detach() for name, p in net.named_parameters()}
         self.buffers = dict(net.named_buffers())
 
-    def _look(self, inputs: torch.Tensor, training: bool) -> Sight:
+    def _look(self, inputs: torch.Tensor, *, training: bool = False) -> Sight:
         if inputs.dtype != torch.uint8:
             raise OnwardError(f"expected images as bytes, found {inputs.dtype}")
         if self._net.training != training:
@@ -265,8 +265,8 @@ class _Work(nn.Module):
         return found
 
 
-def _few(inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    return inputs.split(_AT_A_TIME)
+def _few(inputs: torch.Tensor) -> list[torch.Tensor]:
+    return [inputs[start : start + _AT_A_TIME] for start in range(0, len(inputs), _AT_A_TIME)]
 
 
 @contextmanager

@@ -30,7 +30,8 @@ def nms(boxes: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torc
     """
     order = scores.argsort(descending=True, stable=True)
     kept = order[:0]
-    for some in order.split(_AT_A_TIME):
+    for start in range(0, len(order), _AT_A_TIME):
+        some = order[start : start + _AT_A_TIME]
         if len(kept):
             some = some[~_overlap(boxes[kept], boxes[some], iou_threshold).any(0)]
         removes = _overlap(boxes[some], boxes[some], iou_threshold).triu(1)
@@ -62,7 +63,7 @@ def roi_align(
     pooled_height: int,
     pooled_width: int,
     sampling_ratio: int,
-    aligned: bool,
+    aligned: bool,  # noqa: FBT001 - as torchvision calls it
 ) -> torch.Tensor:
     """Return the part of a map that lies below each box, as a grid of means.
 

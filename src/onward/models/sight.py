@@ -97,7 +97,7 @@ class Sight:
             True boxes as the task kind ``boxes`` has them. Those of crowds are nothing to learn
             from and left out, as is usual.
         """
-        seed = zlib.crc32(self._inputs.contiguous().numpy())
+        seed = zlib.crc32(self._inputs.contiguous().numpy().data)
         for part in (self._net.rpn, self._net.roi_heads):
             part.fg_bg_sampler.seed = seed
         true = [self._as_truth(rows) for rows in targets]
@@ -124,7 +124,7 @@ class Sight:
         return {"boxes": real[:, 1:5] * self._scale, "labels": real[:, 0].long() + 1}
 
     def _proposal_loss(self, true: list[dict[str, torch.Tensor]]) -> torch.Tensor:
-        """Return how wrong the proposals are: is there an object, and where exactly?"""
+        """Return how wrong the proposals are: is there an object, and where exactly."""
         rpn = self._net.rpn
         labels, matched = rpn.assign_targets_to_anchors(self._anchors, true)
         wanted = rpn.box_coder.encode(matched, self._anchors)

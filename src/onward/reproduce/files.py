@@ -9,6 +9,7 @@ from typing import Any
 from onward.files import storage, write_atomic
 from onward.report.figures import to_png
 from onward.reproduce import words
+from onward.reproduce.box_pictures import box_pictures
 from onward.reproduce.claims import Cell, Judgement, Tested
 from onward.reproduce.engine import Outcome
 from onward.reproduce.label_pictures import label_pictures
@@ -43,10 +44,12 @@ def write(outcome: Outcome, out: Path) -> list[Path]:
             path = out / f"{name}-curves.png"
             write_atomic(path, to_png(curves(outcome, wanted)))
             pictures = {wanted.title: path, **pictures}
-        for title, (file, figure) in label_pictures(outcome).items():
-            path = out / f"{name}-labels" / file
-            write_atomic(path, to_png(figure))
-            pictures = {title: path, **pictures}
+        more = {"labels": label_pictures(outcome), "boxes": box_pictures(outcome)}
+        for kind, titled in more.items():
+            for title, (file, figure) in titled.items():
+                path = out / f"{name}-{kind}" / file
+                write_atomic(path, to_png(figure))
+                pictures = {title: path, **pictures}
         paths = {label: path.relative_to(out).as_posix() for label, path in pictures.items()}
         numbers, page = out / f"{name}.json", out / f"{name}.md"
         text = json.dumps({**to_json(outcome), "pictures": paths}, indent=1, ensure_ascii=False)

@@ -123,7 +123,8 @@ def mirrored(labels: Any, which: Any, width: int) -> Any:
     [[[2, 6, 0, 9, 4, 0]]]
     """
     moved = 1 * labels
-    moved[which, :, 1], moved[which, :, 3] = width - labels[which, :, 3], width - labels[which, :, 1]
+    moved[which, :, 1] = width - labels[which, :, 3]
+    moved[which, :, 3] = width - labels[which, :, 1]
     return moved
 
 
