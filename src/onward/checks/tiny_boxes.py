@@ -136,9 +136,7 @@ def _frame(rng: np.random.Generator) -> tuple[Array, list[list[float]]]:
     for _ in range(int(rng.integers(1, 4))):
         kind, radius = int(rng.integers(2)), float(rng.integers(4, 7))
         y, x = rng.integers(7, _HEIGHT - 7), rng.integers(7, _WIDTH - 7)
-        measure = np.hypot if kind == 0 else np.maximum
-        image[measure(abs(down - y), abs(across - x)) < radius] = (
-            (230, 60, 40) if kind == 0 else (40, 80, 220)
-        )
+        measure, colour = ((np.hypot, (230, 60, 40)), (np.maximum, (40, 80, 220)))[kind]
+        image[measure(abs(down - y), abs(across - x)) < radius] = colour
         boxes.append([kind, x - radius, y - radius, x + radius, y + radius, 0.0])
     return image.clip(0, 255), [[float(value) for value in box] for box in boxes]

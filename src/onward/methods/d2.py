@@ -27,8 +27,8 @@ class D2(Recalled):
     which are those of each domain with the most pedestrians, cyclists and tricycles; outputs are
     scaled by a temperature. The rest is our choice: a batch of stored images comes with every batch
     of new ones and is learned again with its boxes; domains share the memory evenly; outputs are
-    compared at the 64 best proposals of the last model (Shmelkov et al. draw 64 out of 128); and the
-    temperature divides the outputs of the classes where they are compared and where boxes are
+    compared at the 64 best proposals of the last model (Shmelkov et al. draw 64 out of 128); and
+    the temperature divides the outputs of the classes where they are compared and where boxes are
     predicted.
 
     Parameters

@@ -167,8 +167,8 @@ class Detector:
     def squared_gradient(self, inputs: torch.Tensor, slopes: torch.Tensor) -> NoReturn:
         """Raise: there is no slope per sample, since images share one loss."""
         raise OnwardError(
-            f"expected a model of classes, found {self.NAME}: the loss of boxes has no slope sample "
-            "by sample. Choose another method than EWC"
+            f"expected a model of classes, found {self.NAME}: the loss of boxes has no slope "
+            "sample by sample. Choose another method than EWC"
         )
 
     def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> "Detector":

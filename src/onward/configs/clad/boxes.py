@@ -109,9 +109,8 @@ def _worst(record: RunRecord) -> float:
     matrix = _earlier(record)
     if not np.isfinite(matrix[0, 0]):
         return float("nan")
-    return float(
-        np.mean([np.nanmin(matrix[place + 1 :, place]) for place in range(len(NAMES) - 1)])
-    )
+    lowest = [np.nanmin(column[place + 1 :]) for place, column in enumerate(matrix.T)]
+    return float(np.mean(lowest))
 
 
 def _lost(record: RunRecord) -> float:

@@ -56,8 +56,8 @@ CLAIMS = (
     ),
     Claim(
         name="it does not forget everything",
-        text="Forgetting is milder than is usual where classes arrive one after the other: at their "
-        "worst, earlier domains keep more than they have lost.",
+        text="Forgetting is milder than is usual where classes arrive one after the other: at "
+        "their worst, earlier domains keep more than they have lost.",
         where="section 3.4",
         pairs=(Pair(Cell("finetune", "worst"), Cell("finetune", "lost")),),
         note=_UNDECIDED,
