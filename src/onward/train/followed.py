@@ -3,19 +3,16 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from onward.train.method import Step
 from onward.train.packed import Packed
 from onward.train.recipe import Recipe
+from onward.train.remembered import MOST, Remembered
 from onward.train.weights import gradients, to_arrays, to_tensors
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from onward.models.linear import LinearProbe
-
-_MOST_PRODUCTS = 2**26  # 256 MB
 
 
 class Followed:
@@ -42,11 +39,13 @@ class Followed:
 
     def __init__(self, recipe: Recipe, probe: "LinearProbe", samples: "Tensor", new: int) -> None:
         self._recipe = recipe
-        self._products: Products | None = None
+        # A batch's gradient is a sum of its samples, so its image is a sum of their inner products
+        # with the others, which is far shorter than a pass over the others' features.
+        self._products: Remembered | None = None
         # All products of two samples cost as much as so many steps without them.
         pays = recipe.epochs * probe.classes > 2 * recipe.batch_size
-        if pays and new * len(samples) <= _MOST_PRODUCTS:
-            self._products = Products(new, samples)
+        if pays and new * len(samples) <= MOST:
+            self._products = Remembered(new, len(samples))
         self._samples, self._features = (
             Packed(matrix, often=pays) for matrix in (samples, samples.t())
         )
@@ -56,7 +55,7 @@ class Followed:
         """Return how the outputs change along the gradient of a batch with this slope."""
         if self._products is None:
             return self.image_of(gradients(step.model))
-        return (slope.t() @ self._products(step)).add_(slope.sum(0).unsqueeze(1))
+        return (slope.t() @ self._products(step, self._samples)).add_(slope.sum(0).unsqueeze(1))
 
     def image_of(self, gradient: "Mapping[str, Tensor]") -> "Tensor":
         """Return how the outputs change along a gradient of the probe's weights."""
@@ -90,33 +89,3 @@ class Followed:
             weight_decay=self._recipe.weight_decay,
             velocity=velocity,
         )
-
-
-class Products:
-    """Inner products of new samples with others, computed when a new one is first met.
-
-    A batch's gradient is a sum of its samples, so its image is a sum of these products, which is
-    far shorter than a pass over the others' features.
-    """
-
-    def __init__(self, new: int, others: "Tensor") -> None:
-        self._others = others
-        self._values = others.new_empty(new, len(others))
-        self._known = np.zeros(new, np.bool_)
-        # Of one batch after another: a fresh one every time would cost as much as reading it.
-        self._batch = others.new_empty(0, len(others))
-
-    def __call__(self, step: Step) -> "Tensor":
-        """Return the products of a batch's new samples, a row for each, until the next batch."""
-        import torch  # loaded when it is needed
-
-        positions = step.positions[: step.new]
-        where = torch.from_numpy(positions)
-        met = self._known[positions]
-        if not met.all():
-            first = torch.from_numpy(np.flatnonzero(~met))
-            self._values[where[first]] = step.inputs[first] @ self._others.t()
-            self._known[positions] = True
-        if len(self._batch) < len(where):
-            self._batch = self._values.new_empty(len(where), self._values.shape[1])
-        return torch.index_select(self._values, 0, where, out=self._batch[: len(where)])

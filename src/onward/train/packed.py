@@ -24,7 +24,7 @@ class Packed:
 
         self._matrix = matrix
         self._ordered: Tensor | None = None
-        if often and torch.backends.mkldnn.is_available():
+        if often and torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
             self._ordered = torch.ops.mkldnn._reorder_linear_weight(matrix.contiguous())
 
     def __call__(self, few: "Tensor") -> "Tensor":
