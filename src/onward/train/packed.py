@@ -24,7 +24,7 @@ class Packed:
 
         self._matrix = matrix
         self._ordered: Tensor | None = None
-        if often and torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        if often and _keeps_order():
             self._ordered = torch.ops.mkldnn._reorder_linear_weight(matrix.contiguous())
 
     def __call__(self, few: "Tensor") -> "Tensor":
@@ -37,3 +37,12 @@ class Packed:
             few.contiguous(), self._ordered, None, "none", [], ""
         )
         return product
+
+
+def _keeps_order() -> bool:
+    """Whether this torch can: both operators are its own business, and may go or be without."""
+    import torch  # loaded when it is needed
+
+    there = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    names = ("_reorder_linear_weight", "_linear_pointwise")
+    return bool(there) and all(hasattr(torch.ops.mkldnn, name) for name in names)
