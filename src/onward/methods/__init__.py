@@ -11,6 +11,7 @@ from onward.methods.agem import AGEM
 from onward.methods.biased import BiasedReservoirFinetune
 from onward.methods.bic import BiC
 from onward.methods.cumulative import Cumulative
+from onward.methods.cumulative_shares import CumulativeEqual, CumulativeExp
 from onward.methods.cwr import CWRStar
 from onward.methods.er import ER
 from onward.methods.er_infinite import ERInfinite
@@ -57,6 +58,8 @@ METHODS: Mapping[str, MethodCard] = {
         MethodCard("nap", Nap, "CLEAR"),
         MethodCard("scratch", Scratch, "CLEAR"),
         MethodCard("cumulative", Cumulative, "CLEAR, TiC-CLIP (Cumulative-All)"),
+        MethodCard("cumulative_exp", CumulativeExp, "TiC-CLIP"),
+        MethodCard("cumulative_equal", CumulativeEqual, "TiC-CLIP"),
         MethodCard("er", ER, "Rolnick et al. 2019"),
         MethodCard("er_infinite", ERInfinite, "IIRC"),
         MethodCard("reservoir", ReservoirFinetune, "CLEAR"),

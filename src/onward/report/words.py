@@ -21,6 +21,8 @@ METHODS = {
     "bic": "as icarl_cnn, then corrects the new classes on a few samples that were held out",
     "biased_reservoir": "trains on a memory that prefers recent samples, from its last weights",
     "cumulative": "keeps every sample and trains on all of them, from its last weights",
+    "cumulative_equal": "trains on new samples and as many old ones, alike of every period",
+    "cumulative_exp": "trains on new samples and as many old ones, fewer of older periods",
     "cwr": "trains a temporary head and merges it into a lasting one, class by class",
     "er": "replays a memory of old samples beside the new ones",
     "er_infinite": "keeps every sample and replays it with the labels that it came with",
