@@ -2,6 +2,7 @@
 
 from onward.memory.balanced import Balanced
 from onward.memory.biased import BiasedReservoir, dynamic
+from onward.memory.by_step import ByStep
 from onward.memory.everything import Everything
 from onward.memory.herding import herd
 from onward.memory.memory import Memory
@@ -13,6 +14,7 @@ from onward.memory.reservoir import Reservoir
 __all__ = [
     "Balanced",
     "BiasedReservoir",
+    "ByStep",
     "Everything",
     "Memory",
     "PerClass",

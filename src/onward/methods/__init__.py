@@ -11,6 +11,7 @@ from onward.methods.agem import AGEM
 from onward.methods.biased import BiasedReservoirFinetune
 from onward.methods.bic import BiC
 from onward.methods.cumulative import Cumulative
+from onward.methods.cumulative_shares import CumulativeEqual, CumulativeExp
 from onward.methods.cwr import CWRStar
 from onward.methods.d1 import D1
 from onward.methods.d2 import D2
@@ -62,6 +63,8 @@ METHODS: Mapping[str, MethodCard] = {
         MethodCard("nap", Nap, "CLEAR", tasks=_ANY),
         MethodCard("scratch", Scratch, "CLEAR", tasks=_ANY),
         MethodCard("cumulative", Cumulative, "CLEAR, TiC-CLIP (Cumulative-All)", tasks=_ANY),
+        MethodCard("cumulative_exp", CumulativeExp, "TiC-CLIP"),
+        MethodCard("cumulative_equal", CumulativeEqual, "TiC-CLIP"),
         MethodCard("er", ER, "Rolnick et al. 2019", tasks=_ANY),
         MethodCard("er_infinite", ERInfinite, "IIRC"),
         MethodCard("reservoir", ReservoirFinetune, "CLEAR", tasks=_ANY),

@@ -21,6 +21,8 @@ METHODS = {
     "bic": "as icarl_cnn, then corrects the new classes on a few samples that were held out",
     "biased_reservoir": "trains on a memory that prefers recent samples, from its last weights",
     "cumulative": "keeps every sample and trains on all of them, from its last weights",
+    "cumulative_equal": "trains on new samples and as many old ones, alike of every period",
+    "cumulative_exp": "trains on new samples and as many old ones, fewer of older periods",
     "cwr": "trains a temporary head and merges it into a lasting one, class by class",
     "d1": "goes on with new images; maps and proposals of stored ones stay as they were",
     "d2": "replays images with many rare objects, and stays close to what it said of them",
