@@ -19,7 +19,9 @@ def test_the_images_with_the_most_rare_boxes_of_each_call_stay() -> None:
     memory = Rarest(4, classes=(0, 5))
     memory.admit(np.arange(5), images(0, 3, 1, 4, 2))
     assert memory.rows.tolist() == [1, 2, 3, 4]
-    memory.admit(np.arange(5, 8), np.pad(images(0, 1, 1, of=0), ((0, 0), (0, 3), (0, 0)), constant_values=-1))
+    memory.admit(
+        np.arange(5, 8), np.pad(images(0, 1, 1, of=0), ((0, 0), (0, 3), (0, 0)), constant_values=-1)
+    )
     # Two places for each call, however many rare boxes the other one has.
     assert memory.rows.tolist() == [1, 3, 6, 7]
     memory.admit(np.arange(8, 9), images(4))

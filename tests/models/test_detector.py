@@ -121,9 +121,7 @@ def test_crowds_and_empty_images_are_nothing_to_learn_from() -> None:
     model, (inputs, targets) = made(), batch()
     crowds, none = targets.clone(), targets.clone()
     crowds[..., 5], none[..., 0] = 1, -1
-    assert torch.equal(
-        model.forward(inputs).loss(crowds), model.forward(inputs).loss(none)
-    )
+    assert torch.equal(model.forward(inputs).loss(crowds), model.forward(inputs).loss(none))
     assert torch.isfinite(model.forward(inputs).loss(none))
 
 
@@ -194,7 +192,9 @@ def test_what_it_cannot_do_is_said() -> None:
 
 
 def test_sizes_and_work() -> None:
-    conv, swin = (MODELS[name]((108, 192, 3), 6, generator()) for name in ("small_rcnn", "small_swin"))
+    conv, swin = (
+        MODELS[name]((108, 192, 3), 6, generator()) for name in ("small_rcnn", "small_swin")
+    )
     assert 450_000 < conv.size < 650_000
     assert 450_000 < swin.size < 700_000
     assert 60e6 < conv.macs < 120e6

@@ -16,6 +16,7 @@ from onward.benchmarks.recipes import RECIPES
 from onward.checks import Report, check_data, check_method, check_stream, tiny_benchmark
 from onward.checks.clad import check_clad, clad_images
 from onward.checks.data import rows_to_read
+from onward.checks.tiny_boxes import tiny_boxes
 from onward.cli.console import console
 from onward.cli.progress import reading
 from onward.cli.source import with_data, with_source
@@ -23,6 +24,7 @@ from onward.data.clad_counts import Count, counts
 from onward.data.soda import read_soda
 from onward.data.street.drives import FRAMES
 from onward.errors import OnwardError, unknown
+from onward.protocols import DOMAINS
 from onward.results.check import check_folder
 from onward.results.read import find_folders
 
@@ -66,7 +68,10 @@ def method(
     ] = "linear",
     protocol: Annotated[
         str,
-        typer.Option(help="What is shown when; incomplete: many labels, of which one is shown."),
+        typer.Option(
+            help="What is shown when; incomplete: many labels, of which one is shown; domains: "
+            "boxes."
+        ),
     ] = "iid",
     as_json: AsJson = False,
 ) -> None:
@@ -76,7 +81,9 @@ def method(
     """
     if model not in RECIPES:
         raise unknown("model", model, RECIPES, "onward check method --help")
-    report = check_method(name, tiny_benchmark(protocol, model=model), raise_on_failure=False)
+    boxes = protocol == DOMAINS.name
+    tiny = tiny_boxes() if boxes else tiny_benchmark(protocol, model=model)
+    report = check_method(name, tiny, raise_on_failure=False)
     _print(report, as_json=as_json)
 
 
