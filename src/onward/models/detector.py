@@ -178,7 +178,7 @@ class Detector:
         if classes != self.classes:
             net.roi_heads.box_predictor = self._predictor(classes)
         net.load_state_dict(weights)
-        other._take(net)
+        other._take(net.requires_grad_(requires_grad=False))
         return other
 
     def _parts(self, outputs: int) -> Any:
