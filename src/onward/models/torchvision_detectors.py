@@ -62,11 +62,11 @@ class PyramidRCNN(Detector):
             named = {_new_name(name): values for name, values in weights.items()}
             kept = {n: v for n, v in own.items() if n.startswith(_PREDICTOR) or n == "temperature"}
             named = {n: v for n, v in named.items() if not n.startswith(_PREDICTOR)}
-            fit(net, _without_counts(named, own) | kept, path)
+            fit(net, _as_own(named, own) | kept, path)
             return
         body = self._body(net)
         inner = {n: v for n, v in weights.items() if not n.startswith(self.TOP)}
-        fit(body, _without_counts(self._inner(inner), body.state_dict()), path)
+        fit(body, _as_own(self._inner(inner), body.state_dict()), path)
 
     def _inner(self, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         return weights
@@ -142,8 +142,15 @@ def _new_name(name: str) -> str:
     return name
 
 
-def _without_counts(
+def _as_own(
     weights: dict[str, torch.Tensor], own: dict[str, torch.Tensor]
 ) -> dict[str, torch.Tensor]:
-    """Leave out how many batches a statistic is made of where statistics are fixed."""
-    return {n: v for n, v in weights.items() if n in own or not n.endswith("num_batches_tracked")}
+    """Return weights in the number types of a network: indices are read as numbers.
+
+    How many batches a statistic is made of is left out where statistics are fixed.
+    """
+    return {
+        name: values.to(own[name].dtype) if name in own else values
+        for name, values in weights.items()
+        if name in own or not name.endswith("num_batches_tracked")
+    }
