@@ -14,6 +14,8 @@ from onward.results.record import RunRecord
 from onward.sweep import benchmark_of
 from onward.types import Array
 
+# The share of a frame that a box takes up for people to see what is in it.
+_SEEN = 0.01
 # Methods by label, each with its runs.
 _Runs = dict[str, Sequence[RunRecord]]
 
@@ -113,7 +115,9 @@ def _frames(outcome: Outcome, runs: _Runs) -> Figure:
     last, classes = record.decisions[max(record.decisions)]
     tested, ids = last.column("tested_on").to_numpy(), last.column("id").to_pylist()
     targets, _ = predictions.judged(last)
-    chosen = [_busiest(targets, tested == place) for place in range(len(record.spec.periods))]
+    least = _SEEN * np.prod(table.wide["image"].shape[1:3])
+    periods = range(len(record.spec.periods))
+    chosen = [_busiest(targets, tested == place, float(least)) for place in periods]
     images = [table.wide["image"][np.array([row_of[ids[place]]])][0] for place in chosen]
     rows = {"true": [Shown(i, targets[p]) for i, p in zip(images, chosen, strict=True)]}
     for label, some in runs.items():
@@ -125,8 +129,10 @@ def _frames(outcome: Outcome, runs: _Runs) -> Figure:
     return boxes_picture(rows, record.spec.periods, classes)
 
 
-def _busiest(targets: Array, here: Array) -> int:
-    """Return the place of the frame with the most classes, then boxes, among those of a test."""
-    classes = [len(set(rows[rows[:, 0] >= 0, 0])) for rows in targets]
-    order = np.lexsort(((targets[..., 0] >= 0).sum(1), classes))
+def _busiest(targets: Array, here: Array, least: float) -> int:
+    """Return the place of the frame with the most classes, then boxes, that are large enough."""
+    areas = (targets[..., 3] - targets[..., 1]) * (targets[..., 4] - targets[..., 2])
+    large = (targets[..., 0] >= 0) & (areas >= least)
+    classes = [len(set(rows[some, 0])) for rows, some in zip(targets, large, strict=True)]
+    order = np.lexsort((large.sum(1), classes))
     return int(order[here[order]][-1])
