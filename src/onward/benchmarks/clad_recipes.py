@@ -67,13 +67,15 @@ _FRAMES = Recipe(
     memory=250,
 )
 # From scratch, on frames of 192 x 108: mostly the first domain. Chosen on the validation part: with
-# twice the learning rate or more, the first domain is learned less well in as many steps.
+# twice the learning rate, or with batches of 8, the first domain is learned less well in the same
+# time, and then there is little to forget.
 _SMALL_FRAMES = replace(
     _FRAMES,
     model="small_rcnn",
     optimizer="adam",
     learning_rate=0.001,
-    first_epochs=12,
+    batch_size=4,
+    first_epochs=10,
     epochs=6,
     decay_at=(0.7, 0.9),
     decay=0.3,
@@ -83,5 +85,5 @@ _SMALL_FRAMES = replace(
 
 BOX_RECIPES = Recipes(
     stream={"cpu": _SMALL_FRAMES, "paper": _FRAMES},
-    joint={"cpu": replace(_SMALL_FRAMES, first_epochs=None, epochs=10), "paper": _FRAMES},
+    joint={"cpu": replace(_SMALL_FRAMES, first_epochs=None, epochs=8), "paper": _FRAMES},
 )
