@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from onward.errors import OnwardError
-from onward.table import Array, Rows, Samples
+from onward.memory.memory import arrivals
+from onward.types import Array, Rows, Samples
 
 
 class Uncertain:
@@ -27,7 +29,7 @@ class Uncertain:
     Examples
     --------
     >>> memory = Uncertain(3)
-    >>> memory.keep(Samples(np.arange(3), np.zeros(3, int)), np.zeros((3, 2)))
+    >>> memory.admit(np.arange(3), np.zeros(3, int), said=np.zeros((3, 2)))
     >>> memory.full(1)
     True
     >>> memory.halve(np.array([0.9, 0.1, 0.5]))
@@ -56,9 +58,12 @@ class Uncertain:
         stay = np.sort(np.argsort(certainty, kind="stable")[: len(self) // 2])
         self.rows, self.labels, self.said = self.rows[stay], self.labels[stay], self.said[stay]
 
-    def keep(self, samples: Samples, said: Array) -> None:
-        """Take samples in, the first ones where not all fit."""
-        room = self.capacity - len(self)
+    def admit(
+        self, rows: ArrayLike, labels: ArrayLike | None = None, said: Array | None = None
+    ) -> None:
+        """Take samples in, the first ones where not all fit, with what was said of them, if any."""
+        samples, room = Samples(*arrivals(rows, labels)), self.capacity - len(self)
+        said = np.empty((len(samples), 0)) if said is None else said
         after = Samples.join([Samples(self.rows, self.labels), samples[:room]])
         wide = max(self.said.shape[1], said.shape[1])
         self.said = np.concatenate([_widened(self.said, wide), _widened(said[:room], wide)])
