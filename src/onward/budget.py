@@ -134,10 +134,13 @@ of learn), found 4. Spend less, or give the run a larger budget
     def _refuse_above(self, what: str, amount: float) -> None:
         limit = self.limits.get(what)
         if limit is not None and amount > limit:
-            giver = "the protocol's rule" if self._rules.get(what) == limit else "the budget"
+            giver, advice = "the budget", "Spend less, or give the run a larger budget"
+            if self._rules.get(what) == limit:
+                giver = "the protocol's rule"
+                advice = "Spend less; a run with another limit is not by the rules"
             raise BudgetSpentError(
                 f"{giver} allows {what} = {limit:.15g} ({LIMITS[what]}), found {amount:.15g}. "
-                "Spend less, or give the run a larger budget"
+                f"{advice}"
             )
 
 

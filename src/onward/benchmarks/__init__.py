@@ -32,7 +32,7 @@ LISTED: Mapping[str, Listed] = {
 
 def load(
     name: str,
-    data: str = "emoji",
+    data: str | None = None,
     protocol: str | None = None,
     *,
     grain: int | str | None = None,
@@ -47,7 +47,8 @@ def load(
     name
         A name of the catalogue, see ``onward list benchmarks``.
     data
-        Which data: ``emoji`` is embedded.
+        Which data: ``emoji`` is embedded, ``street`` is drawn from it for CLAD; a folder or a file
+        of yours, as the benchmark takes it. By default what needs no download.
     protocol
         What is revealed and tested when, see ``onward list benchmarks``; by default the first that
         is listed there.
@@ -77,7 +78,10 @@ def load(
     for option in options:
         if option not in known:
             raise unknown(f"option of {name}", option, known, "onward run --help")
-    found = BENCHMARKS[name](data=data, protocol=protocol or LISTED[name].protocols[0], **options)
+    listed = LISTED[name]
+    found = BENCHMARKS[name](
+        data=data or listed.usual, protocol=protocol or listed.protocols[0], **options
+    )
     return as_asked(found, grain=grain, new_classes=new_classes, tuning_periods=tuning_periods)
 
 

@@ -6,9 +6,10 @@ time. The mix of classes swings with day and night; nobody says when. One test o
 places is given after each of the six days and nights.
 """
 
-from collections.abc import Callable
+import hashlib
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ LISTED = Listed(
     data=(STREET, "a folder with SODA10M's SSLAD-2D"),
     recipes=("cpu", "paper"),
     protocols=tuple(DRIVING),
+    usual=STREET,
 )
 CLASSES = tuple(CATEGORIES.values())
 TEST = "test"
@@ -100,8 +102,8 @@ def load(
         task=OneLabel(),
         protocol=replace(DRIVING[protocol], curve=curve),
         raw=table,
-        prepare=lambda raw: raw.with_input(raw.wide["image"]),
-        cut=_cutting(judge),
+        prepare=images_as_inputs,
+        cut=partial(cut_drive, judge=judge),
         recipes=OBJECT_RECIPES.of(protocol, model, weights),
         recipe=recipe,
         files=(soda.folder, cache_folder()),
@@ -133,8 +135,6 @@ def _table(soda: Soda, objects: pa.Table, size: int) -> Table:
 
 def _digest(soda: Soda, objects: pa.Table) -> str:
     """Hash the annotations and what was chosen out of them."""
-    import hashlib
-
     chosen = hashlib.sha256()
     for split in (soda.train, soda.val, soda.test):
         chosen.update(split.digest.encode())
@@ -142,32 +142,37 @@ def _digest(soda: Soda, objects: pa.Table) -> str:
     return chosen.hexdigest()
 
 
-def _cutting(judge: str) -> Callable[[Table, Protocol, int], Stream]:
-    """Return how the drive is cut into days and nights, and what judges it."""
+def images_as_inputs(table: Table) -> Table:
+    """Let learners see the images as they are."""
+    return table.with_input(table.wide["image"])
 
-    def cut(table: Table, protocol: Protocol, seed: int) -> Stream:
-        index = {name: number for number, name in enumerate(CLASSES)}
-        labels = np.array([index[name] for name in table.values("label")], np.int64)
-        number, part = table.values("number"), table.values("set")
-        nothing = Samples(np.empty(0, np.int64), np.empty(0, np.int64))
-        periods = []
-        for place, (day, light) in enumerate(DAYS_AND_NIGHTS):
-            rows = np.flatnonzero(number == place)
-            periods.append(
-                Period(
-                    index=place,
-                    name=_named(day, light),
-                    start=day,
-                    end=day,
-                    train=Samples(rows, labels[rows]),
-                    test=nothing,
-                    classes=CLASSES,
-                )
-            )
-        tested = np.flatnonzero(part == judge)
-        return Stream(table, tuple(periods), {TEST: Samples(tested, labels[tested])})
 
-    return cut
+def cut_drive(table: Table, protocol: Protocol, seed: int, *, judge: str) -> Stream:
+    """Cut the drive into days and nights; no seed changes them.
+
+    Parameters
+    ----------
+    table
+        The objects.
+    protocol, seed
+        As of `Benchmark.cut`.
+    judge
+        Which part is tested.
+    """
+    index = {name: number for number, name in enumerate(CLASSES)}
+    labels = np.array([index[name] for name in table.values("label")], np.int64)
+    number, part = table.values("number"), table.values("set")
+
+    def samples(chosen: Array) -> Samples:
+        rows = np.flatnonzero(chosen)
+        return Samples(rows, labels[rows])
+
+    nothing = samples(number < -1)
+    periods = tuple(
+        Period(place, _named(day, light), day, day, samples(number == place), nothing, CLASSES)
+        for place, (day, light) in enumerate(DAYS_AND_NIGHTS)
+    )
+    return Stream(table, periods, {TEST: samples(part == judge)})
 
 
 def _named(day: date, light: str) -> str:

@@ -5,12 +5,13 @@ All four are tested after each; nobody says at test time which domain a frame is
 """
 
 import hashlib
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from onward.benchmarks.clad_c import CLASSES, TEST
+from onward.benchmarks.clad_c import CLASSES, TEST, images_as_inputs
 from onward.benchmarks.clad_data import STREET, card_of, soda_of
 from onward.benchmarks.clad_recipes import BOX_RECIPES
 from onward.benchmarks.listed import Listed
@@ -23,7 +24,7 @@ from onward.data.soda_words import DOMAINS
 from onward.errors import OnwardError, unknown
 from onward.protocols import DETECTION
 from onward.tasks.boxes import Boxes, padded
-from onward.types import Array, Benchmark, Period, Samples, Stream, Table
+from onward.types import Array, Benchmark, Period, Protocol, Samples, Stream, Table
 
 LISTED = Listed(
     summary="What is where in a frame, in the city, on the highway, at night, in the rain?",
@@ -31,6 +32,7 @@ LISTED = Listed(
     data=(STREET, "a folder with SODA10M's SSLAD-2D"),
     recipes=("cpu", "paper"),
     protocols=tuple(DETECTION),
+    usual=STREET,
 )
 
 
@@ -85,8 +87,8 @@ def load(
         task=Boxes(),
         protocol=DETECTION[protocol],
         raw=_table(soda, images, size),
-        prepare=lambda raw: raw.with_input(raw.wide["image"]),
-        cut=lambda table, protocol, seed: cut_domains(table, judge),
+        prepare=images_as_inputs,
+        cut=partial(cut_domains, judge=judge),
         recipes=recipes,
         recipe=recipe,
         files=(soda.folder, cache_folder()),
@@ -135,13 +137,15 @@ def _boxes(images: pa.Table, scales: tuple[Array, Array]) -> list[list[list[floa
     return found
 
 
-def cut_domains(table: Table, judge: str) -> Stream:
+def cut_domains(table: Table, protocol: Protocol, seed: int, *, judge: str) -> Stream:
     """Return the four domains: no seed changes them.
 
     Parameters
     ----------
     table
         The frames.
+    protocol, seed
+        As of `Benchmark.cut`.
     judge
         Which part is tested.
     """

@@ -10,7 +10,7 @@ import torch
 from torch.utils.dlpack import from_dlpack
 
 from onward.budget import Budget, working
-from onward.errors import DamagedFolderError, OnwardError
+from onward.errors import DamagedFolderError, OnwardError, unknown
 from onward.models import MODELS, Model
 from onward.results.state import load_state, save_state
 from onward.seeds import Draws, draws
@@ -159,6 +159,8 @@ class GradientLearner:
 
     def _new_model(self, classes: int) -> Model:
         name, head = self._recipe.model, self.method.head
+        if name not in MODELS:
+            raise unknown("model", name, MODELS, "onward.models.MODELS")
         sizes: dict[str, Any] = {"hidden": self._recipe.hidden} if name == "mlp" else {}
         for name_of in ("side", "weights"):
             if getattr(self._recipe, name_of) is not None:
