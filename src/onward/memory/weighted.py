@@ -83,7 +83,8 @@ class Weighted:
         self._seen = np.pad(self._seen, (0, known - len(self._seen)))
         self._seen += np.bincount(classes, minlength=known)
         if self._chances is None:
-            return np.asarray(self._seen[self._seen > 0].min(initial=1) / self._seen[classes])
+            mine = self._seen[classes]
+            return np.asarray(self._seen[self._seen > 0].min() / mine) if len(mine) else mine
         if known > len(self._chances):
             raise OnwardError(
                 f"expected a chance for each of {known} classes, found {len(self._chances)}"

@@ -70,12 +70,13 @@ class C1(Rehearsal):
         merges: bool = True,
         every: int | None = None,
         newest: float = 0.5,
+        fresh: bool | None = None,
     ) -> None:
         if not 0 < newest <= 1:
             raise OnwardError(f"expected newest as a weight above 0 and up to 1, found {newest!r}")
         super().__init__(Kept(partial(Shares, most=whole(per_class)), memory))
         self._side, self._merges = side, yes_or_no("merges", merges)
-        self._every, self._newest = Every(every), newest
+        self._every, self._newest, self._fresh = Every(every), newest, fresh
         # The lasting head without the one that is trained, and that one; neither before a merge.
         self._lasting: dict[str, Tensor] = {}
         self._trained: dict[str, Tensor] = {}
@@ -90,6 +91,8 @@ class C1(Rehearsal):
         """Learn when to merge heads."""
         super().begin(setting)
         self._every.begin(setting)
+        if self._fresh is None:
+            self._fresh = setting.recipe.model in OF_IMAGENET
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each five of them five old ones."""
@@ -122,7 +125,7 @@ class C1(Rehearsal):
                 parameter.copy_(merged(known[name], parameter, each))
         if due:
             self._lasting = {name: parameter.clone() for name, parameter in head.items()}
-            self._trained = {}
+            self._trained = {} if self._fresh else self._trained
 
     def state(self) -> dict[str, Any]:
         """Return the memory and both heads."""
