@@ -14,9 +14,9 @@ from onward.types import Array, Rows, Samples
 class Weighted:
     """Keeps `capacity` samples; each arriving one enters with the chance that its class has.
 
-    Free places are filled by whoever enters. Later ones take the place of a sample at random, so
-    that all leave with the same probability, and rare classes with a high chance are kept more of
-    than they occur.
+    Free places are filled by whoever comes first. Later ones take the place of a sample at random,
+    so that all leave with the same probability, and rare classes with a high chance are kept more
+    of than they occur.
 
     Parameters
     ----------
@@ -32,7 +32,8 @@ class Weighted:
     Examples
     --------
     >>> memory = Weighted(3, seed=0, chances=[1, 0])
-    >>> memory.admit(np.arange(10), np.array([0, 1] * 5))
+    >>> memory.admit(np.arange(3), np.array([0, 1, 1]))
+    >>> memory.admit(np.arange(3, 43), np.array([0, 1] * 20))
     >>> memory.labels.tolist()
     [0, 0, 0]
     """
@@ -55,8 +56,10 @@ class Weighted:
         """Let these samples enter, one after the other."""
         arriving = Samples(*arrivals(rows, labels))
         chances = self._chances_of(arriving.newest)
-        entering = arriving[np.flatnonzero(self._rng.random(len(arriving)) < chances)]
         room = self.capacity - len(self.rows)
+        enters = self._rng.random(len(arriving)) < chances
+        enters[:room] = True
+        entering = arriving[np.flatnonzero(enters)]
         after = Samples.join([Samples(self.rows, self.labels), entering[:room]])
         self.rows, self.labels = after.rows.copy(), after.labels.copy()
         for at in range(room, len(entering)):

@@ -1,5 +1,6 @@
 """C1, the winner of CLAD's challenge: a reservoir for each class, and heads that are merged."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,9 @@ class C1(Rehearsal):
     holds, since nobody says where a day ends; the moving average gives the new head a half; as in
     CWR, the new head is centred at its mean before; and tests between two merges see the lasting
     head merged with the one that is being trained. All of the memory is as likely to be replayed.
-    Where the recipe's memory is smaller, classes share it.
+    Where the recipe's memory is smaller, classes share it. A network that starts at random has
+    features that move on while a head is trained: there, a head that was merged is not drawn anew,
+    but goes on.
 
     Parameters
     ----------
@@ -54,6 +57,9 @@ class C1(Rehearsal):
         After how many samples heads are merged; by default as many as the recipe's memory holds.
     newest
         The weight of a new head when it is merged, the others' being one less it.
+    fresh
+        Whether a head is drawn anew once it was merged, as in the paper; by default of a network
+        that was made for ImageNet, and not of any other.
 
     References
     ----------
@@ -72,6 +78,8 @@ class C1(Rehearsal):
         newest: float = 0.5,
         fresh: bool | None = None,
     ) -> None:
+        if side is not None and (type(side) is not int or side < 0):
+            raise OnwardError(f"expected side as a number of pixels, or 0, found {side!r}")
         if not 0 < newest <= 1:
             raise OnwardError(f"expected newest as a weight above 0 and up to 1, found {newest!r}")
         super().__init__(Kept(partial(Shares, most=whole(per_class)), memory))
@@ -114,7 +122,7 @@ class C1(Rehearsal):
             return
         due = self._every.due(len(new))
         head = head_of(model)
-        self._trained = {name: parameter.clone() for name, parameter in head.items()}
+        self._trained = _copied(head)
         if self._lasting:
             known = fitted(self._lasting, head)
             weight = (1 - self._newest) / self._newest
@@ -124,7 +132,7 @@ class C1(Rehearsal):
                 each[len(self._lasting[name]) :] = 0
                 parameter.copy_(merged(known[name], parameter, each))
         if due:
-            self._lasting = {name: parameter.clone() for name, parameter in head.items()}
+            self._lasting = _copied(head)
             self._trained = {} if self._fresh else self._trained
 
     def state(self) -> dict[str, Any]:
@@ -150,3 +158,7 @@ def draw_head(model: "Model", generator: "torch.Generator") -> None:
     head = head_of(model)
     for parameter in head.values():
         draw_uniform(parameter, head["weight"].shape[1], generator)
+
+
+def _copied(head: "Mapping[str, Tensor]") -> "dict[str, Tensor]":
+    return {name: parameter.clone() for name, parameter in head.items()}

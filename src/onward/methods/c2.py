@@ -31,9 +31,9 @@ class C2(Rehearsal):
     perspective and partly covered at random. The learning rate falls in steps.
 
     Our choices where the paper leaves it open: the chances, which the team set by hand, knowing the
-    classes, make all classes seen so far enter equally often; whoever enters takes the place of a
-    sample at random; a tenth of each label is spread; the rate is halved after five and ten times
-    as many samples as the memory holds; there is no weight decay.
+    classes, make all classes seen so far enter equally often, once there is no free place; whoever
+    enters then takes the place of a sample at random; a tenth of each label is spread; the rate is
+    halved after five and ten times as many samples as the memory holds; there is no weight decay.
 
     Parameters
     ----------

@@ -133,9 +133,7 @@ def fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
     network.load_state_dict({**weights, **counts}, assign=True)
 
 
-def require_fit(
-    network: nn.Module, weights: Mapping[str, Tensor], path: Path, *, of: str
-) -> None:
+def require_fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path, *, of: str) -> None:
     """Say which weights of a file do not fit a network.
 
     Parameters

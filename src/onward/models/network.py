@@ -130,7 +130,8 @@ class Network:
         height, width = inputs.shape[1:3] if self._side is None else (self._side, self._side)
         size = max(_AT_ONCE // (height * width), _LEAST_AT_ONCE)
         with torch.no_grad():
-            return torch.cat([self._run(part, training=False) for part in inputs.split(size)])
+            parts = [inputs[start : start + size] for start in range(0, len(inputs) or 1, size)]
+            return torch.cat([self._run(part, training=False) for part in parts])
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class, and remember the graph for `backward`."""

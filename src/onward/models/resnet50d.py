@@ -1,5 +1,6 @@
 """ResNet-50-D: three small convolutions to begin with, and shortcuts that look at every pixel."""
 
+import itertools
 from typing import Any
 
 from torch import nn
@@ -27,7 +28,7 @@ class ResNet50D(ResNet50):
     def _body(self) -> nn.Module:
         net: Any = super()._body()
         widths, layers = (3, _STEM, _STEM, net.conv1.out_channels), []
-        for at, (before, width) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
+        for at, (before, width) in enumerate(itertools.pairwise(widths)):
             layers += [
                 nn.Conv2d(before, width, 3, 1 if at else 2, padding=1, bias=False),
                 nn.BatchNorm2d(width),

@@ -28,9 +28,7 @@ _NIGHT = "#eceef2"
 _GAP = 7.5
 
 
-def accuracy_by(
-    records: Sequence[RunRecord], objects: pa.Table, column: str
-) -> dict[str, Array]:
+def accuracy_by(records: Sequence[RunRecord], objects: pa.Table, column: str) -> dict[str, Array]:
     """Return the share of right answers, by value of a column, after each period, as a mean.
 
     Parameters

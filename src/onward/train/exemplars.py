@@ -73,7 +73,9 @@ class Exemplars:
         self._memory.restore(state)
 
 
-def memory_for(setting: Setting, memory: int | None, per_class: int | None) -> Kept[Memory] | Exemplars:
+def memory_for(
+    setting: Setting, memory: int | None, per_class: int | None
+) -> Kept[Memory] | Exemplars:
     """Return the memory of a method that can have either kind, ready to be used.
 
     Parameters

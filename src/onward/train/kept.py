@@ -10,7 +10,6 @@ from onward.errors import OnwardError
 from onward.memory import Memory
 from onward.types import Setting, View
 
-
 M = TypeVar("M", bound=Memory, covariant=True)
 
 

@@ -55,9 +55,7 @@ def focal(outputs: "Tensor", targets: "Tensor", gamma: float) -> Loss:
     return Loss(slope, lambda: -(doubt**gamma * log_p).mean().item())
 
 
-def contrastive(
-    features: "Tensor", keys: "Tensor", alike: "Tensor", temperature: float
-) -> Loss:
+def contrastive(features: "Tensor", keys: "Tensor", alike: "Tensor", temperature: float) -> Loss:
     """Return how far features are from the keys that they should be like, against all others.
 
     For each feature with any such key, the mean over these of -log of a softmax over all keys of

@@ -46,8 +46,8 @@ def _caveats(data: str, recipe: str) -> tuple[str, ...]:
     found = []
     if data == STREET:
         found.append(
-            "Other data: Emoji Street, about 2,400 drawn objects where CLAD-C has 22,249 of photos. "
-            "Compare orders, not levels."
+            "Other data: Emoji Street, about 2,400 drawn objects where CLAD-C has 22,249 in "
+            "photos. Compare orders, not levels."
         )
     if recipe == "cpu":
         found.append(
