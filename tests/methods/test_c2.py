@@ -51,7 +51,7 @@ def test_rare_classes_are_kept_more_of_than_they_occur() -> None:
 def test_the_rate_falls_as_samples_pass() -> None:
     rates: list[float] = []
     taught(C2(slower_at=(20,)), 4, seen=lambda step: rates.append(step.rate))
-    assert rates == [0.002] * 6 + [0.001] * 6
+    assert rates == [0.001] * 6 + [0.0005] * 6
 
 
 def test_wrong_options_are_named() -> None:

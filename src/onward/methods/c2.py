@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _NEW, _OLD = 4, 6
 # The paper's, from ImageNet's weights; and for a small network that starts at random.
-_RATE, _RATE_AT_RANDOM = 0.0002, 0.002
+_RATE, _RATE_AT_RANDOM = 0.0002, 0.001
 
 
 class C2(Rehearsal):
@@ -45,7 +45,7 @@ class C2(Rehearsal):
         The share of a label that is spread over all classes.
     learning_rate
         Adam's; by default 0.0002 of a network that was made for ImageNet, as in the paper, and
-        0.002 of one that starts at random.
+        0.001 of one that starts at random.
     slower_at
         After how many samples the learning rate is halved; by default as above.
 

@@ -43,7 +43,7 @@ CLAIMS = (
         name="up-scaling helps C1",
         text="C1 is better with images scaled up, though that adds no information.",
         where="sections 4.1 and 5",
-        pairs=_above(("c1", "c1/as_it_is")),
+        pairs=_above(("c1/up_scaled", "c1/as_it_is")),
         note="The paper's reason is that filters learned on ImageNet expect larger objects. A "
         "network that starts at random expects nothing.",
     ),
