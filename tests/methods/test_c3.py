@@ -23,7 +23,10 @@ def test_ten_new_and_six_old_samples_make_a_batch() -> None:
 def test_the_network_becomes_its_newer_form() -> None:
     photos = C3().trained_by(replace(RECIPE, model="resnet50"))
     assert (photos.model, photos.augment) == ("resnet50d", "flip_rotate_colour")
-    assert C3().trained_by(RECIPE).model == "convnet"
+    assert photos.learning_rate == RECIPE.learning_rate
+    small = C3().trained_by(RECIPE)
+    assert (small.model, small.learning_rate) == ("convnet", 1.0)
+    assert C3(learning_rate=0.3).trained_by(RECIPE).learning_rate == 0.3
 
 
 def test_the_five_most_doubtful_of_a_batch_are_kept() -> None:

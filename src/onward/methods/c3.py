@@ -14,7 +14,7 @@ from onward.train.kept import Kept
 from onward.train.losses import contrastive, focal
 from onward.train.method import GradientMethod, Step, TrainingSet, may_read_again
 from onward.train.milestones import Milestones
-from onward.train.recipe import Augment, Recipe
+from onward.train.recipe import OF_IMAGENET, Augment, Recipe
 from onward.types import Array, Loss, Setting, View
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ _NEW, _OLD = 10, 6
 _KEPT, _LOOKS = 5, 4
 # The temperature of the softmax over cosines.
 _SHARPNESS = 0.1
+# Of a network that starts at random; the paper's is the recipe's.
+_RATE_AT_RANDOM = 1.0
 _VARIED: Augment = "flip_rotate_colour"
 # Of classes that a sample was not asked about when it came.
 _NOT_ASKED = -1e4
@@ -57,8 +59,11 @@ class C3(GradientMethod):
     ----------
     memory
         How many samples are kept; by default what the recipe says, or one bucket.
+    learning_rate
+        By default what the recipe says of a network that was made for ImageNet, as in the paper,
+        and 1 of one that starts at random: the slopes of directions are small.
     contrast
-        The weight of both contrastive losses.
+        The weight of both contrastive losses, in comparison with that of the focal loss.
     gamma
         γ of the focal loss.
     distance
@@ -78,7 +83,8 @@ class C3(GradientMethod):
         self,
         *,
         memory: int | None = None,
-        contrast: float = 1.0,
+        learning_rate: float | None = None,
+        contrast: float = 0.3,
         gamma: float = 2.0,
         distance: float = 1.0,
         temperature: float = 2.0,
@@ -92,7 +98,7 @@ class C3(GradientMethod):
             raise OnwardError(f"expected a temperature above 0, found {temperature!r}")
         self._memory = Kept(Uncertain, memory)
         self._contrast, self._gamma, self._distance = contrast, gamma, distance
-        self._temperature = temperature
+        self._temperature, self._rate = temperature, learning_rate
         self._milestones = Milestones(slower_at)
         # What was said of each new sample while it was learned from.
         self._said: Array = np.empty((0, 0), np.float32)
@@ -100,7 +106,14 @@ class C3(GradientMethod):
     def trained_by(self, recipe: Recipe) -> Recipe:
         """Return the recipe with its network's newer form, batches of ten, and varied images."""
         model = "resnet50d" if recipe.model == "resnet50" else recipe.model
-        return replace(recipe, model=model, batch_size=_NEW, augment=_VARIED)
+        usual = recipe.learning_rate if model in OF_IMAGENET else _RATE_AT_RANDOM
+        return replace(
+            recipe,
+            model=model,
+            learning_rate=usual if self._rate is None else self._rate,
+            batch_size=_NEW,
+            augment=_VARIED,
+        )
 
     @property
     def pace(self) -> float:
