@@ -25,7 +25,9 @@ _PANELS: tuple[tuple[str, str, Sequence[str]], ...] = (
 )
 _NIGHT = "#eceef2"
 # How far apart names stand at least, in percent.
-_GAP = 7.5
+_GAP = 7.0
+# How close a name comes to the edge of its frame.
+_EDGE = 2.5
 
 
 def accuracy_by(records: Sequence[RunRecord], objects: pa.Table, column: str) -> dict[str, Array]:
@@ -75,7 +77,7 @@ def drive_picture(records: Sequence[RunRecord], objects: pa.Table, title: str) -
     ----------
     CLAD, Figure 3.
     """
-    figure = Figure(figsize=(15, 4.2), layout="constrained")
+    figure = Figure(figsize=(16.5, 4.4), layout="constrained")
     widths = [1.25, *[1.0] * (len(_PANELS) - 1)]
     panels = figure.subplots(1, len(_PANELS), sharey=True, width_ratios=widths)
     periods = records[0].spec.periods
@@ -101,12 +103,15 @@ def _panel(axes: Axes, lines: Mapping[str, Array], periods: Sequence[str]) -> No
         ends[value] = (100 * float(line[known[-1]]), colour)
     named = sorted(ends.items(), key=lambda item: item[1][0])
     heights = spread_apart([height for _, (height, _) in named], _GAP)
-    for (value, (height, colour)), place in zip(named, heights, strict=True):
+    for at, ((value, (height, colour)), place) in enumerate(zip(named, heights, strict=True)):
+        # Inside the frame, with room for the names below and above.
+        place = max(place, _EDGE + _GAP * at)
+        place = min(place, 100 - _EDGE - _GAP * (len(named) - 1 - at))
         axes.plot([last, last + 0.35], [height, place], color=colour, lw=0.8, clip_on=False)
         axes.text(last + 0.45, place, value, color=colour, va="center", fontweight="bold")
     axes.set(xlim=(-0.5, last + 0.5), ylim=(0, 100))
     axes.set_xticks(range(len(periods)), [name.replace(" ", "\n") for name in periods])
-    axes.tick_params(axis="x", length=0, labelsize=7.5, labelcolor=INK)
+    axes.tick_params(axis="x", length=0, labelsize=7, labelcolor=INK)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", color=RULE, lw=0.8)
     axes.set_axisbelow(True)
