@@ -91,13 +91,13 @@ def test_following_a_linear_model_is_asking_it_again(
 
     monkeypatch.setattr(Followed, "move", noted)
     looked: list[int] = []
-    look = Followed.look
+    gradient = Followed.gradient
 
-    def noted_look(self: Followed) -> None:
+    def noted_gradient(self: Followed, slope: torch.Tensor) -> dict[str, torch.Tensor]:
         looked.append(1)
-        look(self)
+        return gradient(self, slope)
 
-    monkeypatch.setattr(Followed, "look", noted_look)
+    monkeypatch.setattr(Followed, "gradient", noted_gradient)
     found: list[object] = []
     onward.run(benchmark, "agem", watch=lambda event: found.append(event.outputs))
     assert 0 < len(looked) < len(moved), "both agreed and disagreed"

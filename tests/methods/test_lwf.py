@@ -1,3 +1,5 @@
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -5,10 +7,13 @@ from last_outputs import last_outputs
 
 from onward.checks import tiny_benchmark
 from onward.errors import OnwardError
+from onward.methods import lwf
 from onward.methods.lwf import LwF
+from onward.models import Model
 from onward.models.linear import LinearProbe
 from onward.tasks.one_label import OneLabel
 from onward.train.method import Step
+from onward.train.teacher import Teacher
 from onward.types import Loss, Setting
 
 
@@ -81,3 +86,26 @@ def test_wrong_options_are_named() -> None:
         LwF(alpha="rising")  # type: ignore[arg-type]
     with pytest.raises(OnwardError, match="above 0, found 0"):
         LwF(temperature=0)
+
+
+def test_the_teacher_is_asked_once_and_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    class Counted(Teacher):
+        def beside(self, model: Model) -> Model:
+            found, asks = super().beside(model), copy.copy(model)
+
+            def predict(inputs: torch.Tensor) -> torch.Tensor:
+                asked.append(len(inputs))
+                return found.predict(inputs)
+
+            monkeypatch.setattr(asks, "predict", predict)
+            return asks
+
+    monkeypatch.setattr(lwf, "Teacher", Counted)
+    recalled = last_outputs("lwf")
+    periods = [len(period.train) for period in tiny_benchmark().stream(0)]
+    assert sum(asked) == sum(periods[1:])
+    monkeypatch.setattr(lwf, "MOST", 0)
+    np.testing.assert_allclose(last_outputs("lwf"), recalled, rtol=1e-4, atol=1e-5)
+    assert sum(asked) > 2 * sum(periods[1:])

@@ -2,6 +2,7 @@
 
 from onward.memory.balanced import Balanced
 from onward.memory.biased import BiasedReservoir, dynamic
+from onward.memory.by_step import ByStep
 from onward.memory.everything import Everything
 from onward.memory.herding import herd
 from onward.memory.memory import Memory
@@ -15,6 +16,7 @@ from onward.memory.weighted import Weighted
 __all__ = [
     "Balanced",
     "BiasedReservoir",
+    "ByStep",
     "Everything",
     "Memory",
     "PerClass",

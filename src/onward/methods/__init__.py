@@ -14,6 +14,7 @@ from onward.methods.c1 import C1
 from onward.methods.c2 import C2
 from onward.methods.c3 import C3
 from onward.methods.cumulative import Cumulative
+from onward.methods.cumulative_shares import CumulativeEqual, CumulativeExp
 from onward.methods.cwr import CWRStar
 from onward.methods.er import ER
 from onward.methods.er_infinite import ERInfinite
@@ -61,6 +62,8 @@ METHODS: Mapping[str, MethodCard] = {
         MethodCard("nap", Nap, "CLEAR"),
         MethodCard("scratch", Scratch, "CLEAR"),
         MethodCard("cumulative", Cumulative, "CLEAR, TiC-CLIP (Cumulative-All)"),
+        MethodCard("cumulative_exp", CumulativeExp, "TiC-CLIP"),
+        MethodCard("cumulative_equal", CumulativeEqual, "TiC-CLIP"),
         MethodCard("er", ER, "Rolnick et al. 2019"),
         MethodCard("er_infinite", ERInfinite, "IIRC"),
         MethodCard("reservoir", ReservoirFinetune, "CLEAR"),

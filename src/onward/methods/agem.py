@@ -9,6 +9,7 @@ from onward.train.exemplars import memory_for
 from onward.train.followed import Followed
 from onward.train.kept import whole
 from onward.train.method import GradientMethod, Step, TrainingSet, yes_or_no
+from onward.train.weights import gradients
 from onward.types import Loss, Setting, View
 
 if TYPE_CHECKING:
@@ -84,24 +85,27 @@ class AGEM(GradientMethod):
         if not len(targets):
             return
         followed = self._follow(step, inputs)
-        outputs = step.model.forward(inputs) if followed is None else followed.outputs
+        outputs = step.model.forward(inputs) if followed is None else followed.outputs.t()
         slope = self._loss(outputs, targets, slice(self._old)).slope
         if followed is not None:
             # The slope of the memory's loss along the gradient is the product of both gradients.
             # The memory's own, two matrix products over all of it, is needed only if that is below
             # zero.
             image = followed.image(step, self._slope)
-            if float((slope * image).sum()) >= 0:
+            if float((slope.t() * image).sum()) >= 0:
                 followed.move(image, step.rate)
                 return
-            followed.look()
-        # Copies, for a model may write its next gradient over the last one.
-        gradient = {name: values.clone() for name, values in _gradients(step.model).items()}
-        step.model.backward(slope)
-        for name, values in project(gradient, _gradients(step.model)).items():
+            gradient, reference = gradients(step.model), followed.gradient(slope)
+        else:
+            # Copies, for a model may write its next gradient over the last one.
+            gradient = {name: values.clone() for name, values in gradients(step.model).items()}
+            step.model.backward(slope)
+            reference = gradients(step.model)
+        projected = project(gradient, reference)
+        for name, values in projected.items():
             step.model.parameters[name].grad = values
         if followed is not None:
-            followed.move(followed.image_of_gradient(), step.rate)
+            followed.move(followed.image_of(projected), step.rate)
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Let the new samples compete for a place in memory."""
@@ -155,7 +159,3 @@ def project(
         return dict(gradient)
     length = sum(float((values**2).sum()) for values in reference.values())
     return {name: gradient[name] - dot / length * reference[name] for name in gradient}
-
-
-def _gradients(model: "Model") -> "dict[str, Tensor]":
-    return {name: p.grad for name, p in model.parameters.items() if p.grad is not None}

@@ -6,6 +6,7 @@ from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.train.every import Every
 from onward.train.method import GradientMethod, Step, TrainingSet
+from onward.train.remembered import MOST, Remembered
 from onward.train.teacher import Teacher
 from onward.types import Loss, Setting, View
 
@@ -53,6 +54,8 @@ class LwF(GradientMethod):
         self._every = Every(every)
         self._teachers = 0
         self._teacher = Teacher()
+        # Through one call of `learn`, what the teacher says about samples that do not vary.
+        self._said: Remembered | None = None
 
     def begin(self, setting: Setting) -> None:
         """Learn when to replace the teacher."""
@@ -61,6 +64,9 @@ class LwF(GradientMethod):
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples; once there is a teacher, each is looked at twice."""
+        recipe, classes = self.setting.recipe, self._teacher.classes
+        recalls = recipe.augment == "none" and recipe.epochs > 1 and len(new) * classes <= MOST
+        self._said = Remembered(len(new), classes) if self._teachers and recalls else None
         return TrainingSet(new, epoch=len(new), forwards=2 if self._teachers else 1)
 
     def minimises(self, step: Step) -> Loss:
@@ -69,7 +75,8 @@ class LwF(GradientMethod):
         if not self._teachers:
             return loss
         alpha, cool = self.alpha(), self._temperature
-        said = self._teacher.beside(step.model).predict(step.inputs)
+        ask = self._teacher.beside(step.model).predict
+        said = ask(step.inputs) if self._said is None else self._said(step, ask)
         distance = self.setting.task.distance(step.outputs / cool, said / cool)
         return Loss(
             loss.slope + alpha / cool * distance.slope,
@@ -79,6 +86,7 @@ class LwF(GradientMethod):
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Make the model as it is now the teacher."""
         self._teacher.leave()
+        self._said = None
         if self._every.due(len(new)):
             self._teacher.replace(model)
             self._teachers += 1
@@ -102,3 +110,12 @@ class LwF(GradientMethod):
         self._teacher.restore(state)
         self._teachers = state["teachers"]
         self._every.restore(state["every"])
+
+    def state_inside(self) -> dict[str, Any]:
+        """Return what the teacher said."""
+        return {} if self._said is None else self._said.state()
+
+    def restore_inside(self, state: dict[str, Any]) -> None:
+        """Take that back."""
+        if self._said is not None:
+            self._said.restore(state)

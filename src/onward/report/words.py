@@ -24,6 +24,8 @@ METHODS = {
     "c2": "replays six old samples beside four new ones, by Adam, with softened labels",
     "c3": "learns features by contrast and a head by focal loss, and keeps doubtful samples",
     "cumulative": "keeps every sample and trains on all of them, from its last weights",
+    "cumulative_equal": "trains on new samples and as many old ones, alike of every period",
+    "cumulative_exp": "trains on new samples and as many old ones, fewer of older periods",
     "cwr": "trains a temporary head and merges it into a lasting one, class by class",
     "er": "replays a memory of old samples beside the new ones",
     "er_infinite": "keeps every sample and replays it with the labels that it came with",

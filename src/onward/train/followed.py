@@ -1,19 +1,18 @@
 """What a linear probe says about samples that stay the same while it learns."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from onward.train.method import Step
+from onward.train.packed import Packed
 from onward.train.recipe import Recipe
-from onward.train.weights import to_arrays, to_tensors
+from onward.train.remembered import MOST, Remembered
+from onward.train.weights import gradients, to_arrays, to_tensors
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from onward.models.linear import LinearProbe
-
-_MOST_PRODUCTS = 2**26  # 256 MB
 
 
 class Followed:
@@ -22,6 +21,9 @@ class Followed:
     A probe's outputs are linear in its weights, and a step of SGD is linear in weights, velocity
     and gradient. So outputs move by the very rule of the weights, with the gradient's image in
     place of the gradient: what a probe would say whose weights were the gradient.
+
+    Outputs, images and what else has few columns stands here with a row per class: products with
+    the samples are faster that way round.
 
     Parameters
     ----------
@@ -36,30 +38,32 @@ class Followed:
     """
 
     def __init__(self, recipe: Recipe, probe: "LinearProbe", samples: "Tensor", new: int) -> None:
-        self._recipe, self._probe, self._samples = recipe, probe, samples
-        self._products: Products | None = None
+        self._recipe = recipe
+        # A batch's gradient is a sum of its samples, so its image is a sum of their inner products
+        # with the others, which is far shorter than a pass over the others' features.
+        self._products: Remembered | None = None
         # All products of two samples cost as much as so many steps without them.
         pays = recipe.epochs * probe.classes > 2 * recipe.batch_size
-        if pays and new * len(samples) <= _MOST_PRODUCTS:
-            self._products = Products(new, samples)
-        self._begin(probe.predict(samples).contiguous(), {})
-
-    def look(self) -> None:
-        """Let the probe's next `backward` be about these samples."""
-        self._probe.seen = self._samples
+        if pays and new * len(samples) <= MOST:
+            self._products = Remembered(new, len(samples))
+        self._samples, self._features = (
+            Packed(matrix, often=pays) for matrix in (samples, samples.t())
+        )
+        self._begin(probe.predict(samples).t().contiguous(), {})
 
     def image(self, step: Step, slope: "Tensor") -> "Tensor":
         """Return how the outputs change along the gradient of a batch with this slope."""
         if self._products is None:
-            return self.image_of_gradient()
-        products = self._products(step)
-        return (slope.t() @ products).t() + slope.sum(0)
+            return self.image_of(gradients(step.model))
+        return (slope.t() @ self._products(step, self._samples)).add_(slope.sum(0).unsqueeze(1))
 
-    def image_of_gradient(self) -> "Tensor":
-        """Return how the outputs change along the gradient that is set on the probe."""
-        probe = self._probe
-        gradient = {name: p.grad for name, p in probe.parameters.items() if p.grad is not None}
-        return probe.frozen(gradient, probe.classes).predict(self._samples)
+    def image_of(self, gradient: "Mapping[str, Tensor]") -> "Tensor":
+        """Return how the outputs change along a gradient of the probe's weights."""
+        return self._samples(gradient["weight"]).add_(gradient["bias"].unsqueeze(1))
+
+    def gradient(self, slope: "Tensor") -> "dict[str, Tensor]":
+        """Return the gradient of the probe's weights for a slope at these samples."""
+        return {"weight": self._features(slope.t()), "bias": slope.sum(0)}
 
     def move(self, image: "Tensor", rate: float) -> None:
         """Follow a step of the weights."""
@@ -85,29 +89,3 @@ class Followed:
             weight_decay=self._recipe.weight_decay,
             velocity=velocity,
         )
-
-
-class Products:
-    """Inner products of new samples with others, computed when a new one is first met.
-
-    A batch's gradient is a sum of its samples, so its image is a sum of these products, which is
-    far shorter than a pass over the others' features.
-    """
-
-    def __init__(self, new: int, others: "Tensor") -> None:
-        self._others = others
-        self._values = others.new_empty(new, len(others))
-        self._known = np.zeros(new, np.bool_)
-
-    def __call__(self, step: Step) -> "Tensor":
-        """Return the products of a batch's new samples: a row for each of them."""
-        import torch  # loaded when it is needed
-
-        positions = step.positions[: step.new]
-        where = torch.from_numpy(positions)
-        met = self._known[positions]
-        if not met.all():
-            first = torch.from_numpy(np.flatnonzero(~met))
-            self._values[where[first]] = step.inputs[first] @ self._others.t()
-            self._known[positions] = True
-        return self._values.index_select(0, where)

@@ -28,6 +28,11 @@ def head_of(model: "Model") -> "Weights":
     return {name: model.parameters[name] for name in model.head}
 
 
+def gradients(model: "Model") -> "Weights":
+    """Return the gradients that are set on a model's parameters, themselves and no copies."""
+    return {name: p.grad for name, p in model.parameters.items() if p.grad is not None}
+
+
 def fitted(kept: "Mapping[str, Tensor]", parameters: "Mapping[str, Tensor]") -> "Weights":
     """Return tensors of the parameters' shapes: what was kept, zeros where they have grown since.
 
