@@ -1,5 +1,6 @@
 """Networks that start from a file, and the newer form of ResNet-50."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import torch
 from safetensors.torch import save_file
 from small_models import generator
 
+import onward
+from onward.checks import tiny_benchmark
 from onward.errors import OnwardError
 from onward.models import MODELS
 from onward.models.network import Network
@@ -105,3 +108,10 @@ def test_many_images_are_embedded_as_a_few_are() -> None:
     found = network.predict(many)
     torch.testing.assert_close(found[40:43], network.predict(many[40:43]))
     assert network.predict(many[:0]).shape == (0, 3)
+
+
+def test_a_model_of_features_has_no_weights_to_start_from() -> None:
+    benchmark = tiny_benchmark()
+    recipe = replace(benchmark.recipes["cpu"], weights="weights.pth")
+    with pytest.raises(OnwardError, match=r"weights = weights\.pth, found the model linear"):
+        onward.run(replace(benchmark, recipes={"cpu": recipe}), "finetune")
