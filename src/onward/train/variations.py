@@ -75,8 +75,8 @@ def homographies(corners: Array) -> Array:
 
     Examples
     --------
-    >>> homographies(0.5 * _CORNERS[None]).round(6).tolist()  # the picture shrinks to a half
-    [[[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 1.0]]]
+    >>> homographies(0.5 * _CORNERS[None]).round(6).diagonal(axis1=1, axis2=2).tolist()
+    [[2.0, 2.0, 1.0]]
     """
     x, y = corners[..., 0], corners[..., 1]
     u, v = np.broadcast_to(_CORNERS.T[:, None], (2, *x.shape))

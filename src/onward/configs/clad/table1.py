@@ -108,7 +108,7 @@ TABLE = PaperTable(
         *(
             Column(
                 f"after_{at}",
-                f"after {day:%d %b}, {'day' if light == 'Daytime' else 'night'}",
+                f"after {day:%d %b} {'day' if light == 'Daytime' else 'night'}",
                 _PROTOCOL,
                 "mean over classes",
                 measure=partial(_after, at),
@@ -121,6 +121,5 @@ TABLE = PaperTable(
     claims=CLAIMS,
     notes=("One number a method is published, without a deviation or the number of runs.",),
     published_runs=1,
-    upright=True,
     usual=STREET,
 )
