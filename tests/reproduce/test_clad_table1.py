@@ -6,7 +6,7 @@ import pytest
 from small_street import small_street
 
 from onward.configs import find_table
-from onward.report.summary import TEST, amca_of
+from onward.report.summary import MISSING, TEST, amca_of
 from onward.reproduce.claims import Cell
 from onward.reproduce.engine import reproduce
 from onward.reproduce.files import write
@@ -51,4 +51,4 @@ def test_a_few_rows_are_run_set_beside_the_published_and_pictured(tmp_path: Path
     pictures = sorted(path.relative_to(tmp_path).as_posix() for path in files[2:])
     assert pictures == [f"table1-drive/{name}.png" for name in sorted(rows)]
     assert all(path.stat().st_size > 10_000 for path in files[2:])
-    assert "|  | published | 36.8 | – | – |" in files[1].read_text("utf-8")
+    assert f"|  | published | 36.8 | {MISSING} |" in files[1].read_text("utf-8")
