@@ -8,6 +8,7 @@ from onward.checks.method_subject import MethodSubject
 from onward.checks.report import Report, run_checks
 from onward.checks.tiny import tiny_benchmark
 from onward.methods import METHODS
+from onward.train.method import GradientMethod
 from onward.types import Benchmark
 
 CHECKS: tuple[Callable[[MethodSubject], str | None], ...] = (
@@ -76,8 +77,11 @@ to the last bit.
 def tiny_for(method: Any, protocol: str | None = None) -> Benchmark:
     """Return the tiny stream that a method of the catalogue can learn from.
 
-    One that learns from images is also the one that uses samples without labels.
+    A gradient method that learns from images has a small network. Any other one that does is also
+    the one that uses samples without labels.
     """
     card = METHODS.get(method) if isinstance(method, str) else None
     images = card is not None and card.inputs == "images"
+    if card is not None and images and issubclass(card.make, GradientMethod):
+        return tiny_benchmark(protocol or "iid", model="convnet")
     return tiny_benchmark(protocol or ("semi_supervised" if images else "iid"), images=images)

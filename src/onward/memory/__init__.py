@@ -9,6 +9,9 @@ from onward.memory.memory import Memory
 from onward.memory.per_class import PerClass
 from onward.memory.quota import Quota
 from onward.memory.reservoir import Reservoir
+from onward.memory.shares import Shares
+from onward.memory.uncertain import Uncertain
+from onward.memory.weighted import Weighted
 
 __all__ = [
     "Balanced",
@@ -19,6 +22,9 @@ __all__ = [
     "PerClass",
     "Quota",
     "Reservoir",
+    "Shares",
+    "Uncertain",
+    "Weighted",
     "dynamic",
     "herd",
 ]

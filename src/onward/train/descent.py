@@ -71,7 +71,7 @@ class Descent:
     def sees_what(self, other: "Descent") -> bool:
         """Whether another one sees the same batches, step by step."""
         mine, others = self.training, other.training
-        return (
+        return other is self or (
             (self.key, self.batch_size, self.augment)
             == (other.key, other.batch_size, other.augment)
             and (mine.epoch, mine.replay, mine.apart) == (others.epoch, others.replay, others.apart)
