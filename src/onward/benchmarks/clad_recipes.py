@@ -66,20 +66,22 @@ _FRAMES = Recipe(
     augment="flip",
     memory=250,
 )
-# From scratch, on frames of 192 x 108: mostly the first domain.
+# From scratch, on frames of 192 x 108: mostly the first domain. Chosen on the validation part: with
+# twice the learning rate or more, the first domain is learned less well in as many steps.
 _SMALL_FRAMES = replace(
     _FRAMES,
     model="small_rcnn",
     optimizer="adam",
-    learning_rate=0.002,
-    first_epochs=13,
-    epochs=8,
-    decay_at=(0.8,),
+    learning_rate=0.001,
+    first_epochs=12,
+    epochs=6,
+    decay_at=(0.7, 0.9),
+    decay=0.3,
     clip=5.0,
     memory=60,
 )
 
 BOX_RECIPES = Recipes(
     stream={"cpu": _SMALL_FRAMES, "paper": _FRAMES},
-    joint={"cpu": replace(_SMALL_FRAMES, first_epochs=None, epochs=12), "paper": _FRAMES},
+    joint={"cpu": replace(_SMALL_FRAMES, first_epochs=None, epochs=10), "paper": _FRAMES},
 )

@@ -17,6 +17,7 @@ from onward.checks import Report, check_data, check_method, check_stream, tiny_b
 from onward.checks.clad import check_clad, clad_images
 from onward.checks.data import rows_to_read
 from onward.checks.method import tiny_for
+from onward.checks.tiny_boxes import tiny_boxes
 from onward.cli.console import console
 from onward.cli.progress import reading
 from onward.cli.source import with_data, with_source
@@ -24,6 +25,7 @@ from onward.data.clad_counts import Count, counts
 from onward.data.soda import read_soda
 from onward.data.street.drives import FRAMES
 from onward.errors import OnwardError, unknown
+from onward.protocols import DOMAINS
 from onward.results.check import check_folder
 from onward.results.read import find_folders
 
@@ -72,7 +74,8 @@ def method(
     protocol: Annotated[
         str | None,
         typer.Option(
-            help="What is shown when; incomplete: many labels, of which one is shown. Default: iid."
+            help="What is shown when; incomplete: many labels, of which one is shown; domains: "
+            "boxes. Default: iid, or what the method needs."
         ),
     ] = None,
     as_json: AsJson = False,
@@ -81,10 +84,12 @@ def method(
 
     It is run some forty times on a tiny stream. Exit code 0 if all is well, 2 otherwise.
     """
-    if model is None:
-        benchmark = tiny_for(name, protocol)
-    elif model not in RECIPES:
+    if model is not None and model not in RECIPES:
         raise unknown("model", model, RECIPES, "onward check method --help")
+    if protocol == DOMAINS.name:
+        benchmark = tiny_boxes()
+    elif model is None:
+        benchmark = tiny_for(name, protocol)
     else:
         benchmark = tiny_benchmark(protocol or "iid", model=model)
     report = check_method(name, benchmark, raise_on_failure=False)

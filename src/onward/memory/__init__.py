@@ -8,6 +8,7 @@ from onward.memory.herding import herd
 from onward.memory.memory import Memory
 from onward.memory.per_class import PerClass
 from onward.memory.quota import Quota
+from onward.memory.rarest import Rarest
 from onward.memory.reservoir import Reservoir
 from onward.memory.shares import Shares
 from onward.memory.uncertain import Uncertain
@@ -21,6 +22,7 @@ __all__ = [
     "Memory",
     "PerClass",
     "Quota",
+    "Rarest",
     "Reservoir",
     "Shares",
     "Uncertain",

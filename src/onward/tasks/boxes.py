@@ -39,7 +39,7 @@ class Boxes:
     def loss(self, outputs: Any, targets: Any) -> Loss:
         """Return the detector's own loss."""
         found = outputs.loss(targets)
-        return Loss(found, lambda: float(found))
+        return Loss(found, lambda: float(found.detach()))
 
     def distance(self, outputs: Any, teacher: Any) -> Loss:
         """Return the loss towards the boxes that a teacher is sure of, as if they were true."""
@@ -112,6 +112,20 @@ def as_truth(found: Any, least: float = 0.5) -> Any:
     true[..., 0] = found[..., 0] * (found[..., 1] >= least) - 1.0 * (found[..., 1] < least)
     true[..., 1:5] = found[..., 2:]
     return true
+
+
+def mirrored(labels: Any, which: Any, width: int) -> Any:
+    """Return true boxes where some images have been mirrored; arrays or tensors.
+
+    Examples
+    --------
+    >>> mirrored(np.array([[[2, 1, 0, 4, 4, 0]]]), np.array([True]), 10).tolist()
+    [[[2, 6, 0, 9, 4, 0]]]
+    """
+    moved = 1 * labels
+    moved[which, :, 1] = width - labels[which, :, 3]
+    moved[which, :, 3] = width - labels[which, :, 1]
+    return moved
 
 
 def detections(decisions: Array) -> list[dict[str, Array]]:

@@ -51,7 +51,7 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
     rng = draws(Draws.VARIATION, *key)
     if augment in _VARIED:
         return varied(view.inputs(positions), augment, rng)
-    mirrored = rng.random(len(positions)) < 0.5
+    mirrored = which_mirrored(rng, len(positions))
     images = None
     if augment == "part_flip":
         images = view.resized_parts(positions, rng.random((len(positions), _TRIES, 4)))
@@ -78,12 +78,17 @@ def varied(images: Array, augment: str, rng: np.random.Generator) -> Array:
     rng
         Draws how.
     """
-    mirrored = rng.random(len(images)) < 0.5
+    mirrored = which_mirrored(rng, len(images))
     found = images.copy()
     found[mirrored] = images[mirrored, :, ::-1]
     for change in _VARIED[augment]:
         found = change(found, rng)
     return found
+
+
+def which_mirrored(rng: np.random.Generator, count: int) -> Array:
+    """Return which of so many images are mirrored: the first numbers that a variation draws."""
+    return rng.random(count) < 0.5
 
 
 def shifted(images: Array, at: Array, *, black: bool = False) -> Array:

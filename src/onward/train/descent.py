@@ -55,12 +55,12 @@ class Descent:
     ) -> None:
         self.method, self.model, self.training = method, model, training
         self.key, self.done = key, done
-        self.batch_size, self.augment = recipe.batch_size, recipe.augment
+        self.batch_size, self.augment = training.batch or recipe.batch_size, recipe.augment
         self.budget, self._recipe, self._after_step = budget, recipe, after_step
         self.validation, self._epochs = validation, epochs
         budget.declare(parameters=model.size)
         self._optimizer = optimizer(model.parameters, recipe, velocity, method.still(model))
-        self.steps = Steps(training, recipe.batch_size, key)
+        self.steps = Steps(training, self.batch_size, key)
         self.total = self._steps_affordable() if training.epoch else 0
 
     @property
@@ -130,9 +130,10 @@ class Descent:
         limits, training = self.budget.limits, self.training
         looks = (self.batch_size + training.replay) * training.forwards
         macs = self.model.macs * looks + self.validation.macs / self.steps.per_epoch
+        wanted = self._epochs * -(-training.epoch // self._recipe.batch_size)
         steps_paid = int(
             min(
-                min(self._epochs, limits.get("passes", np.inf)) * self.steps.per_epoch,
+                min(wanted, limits.get("passes", np.inf) * self.steps.per_epoch),
                 limits.get("iterations", np.inf),
                 limits.get("macs", np.inf) // macs,
             )
@@ -179,17 +180,19 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
                 descent.spend(len(positions), new)
             inputs = torch.from_numpy(inputs_of(step, positions, views))
             targets = labels.index_select(0, torch.from_numpy(positions))
+            targets = inputs_of.labels(step, targets, inputs.shape[-2])
             said = bank.forward(inputs[:new] if training.apart else inputs)
             batches = [
                 Step(leader.model, inputs, outputs, targets, new, positions, leader.rate)
                 for leader, outputs in zip(leaders, said, strict=True)
             ]
-            bank.backward(
-                [
+            # Where the outputs bring a graph, as boxes do, who adds losses goes on with it.
+            with torch.enable_grad():
+                losses = [
                     leader.method.minimises(batch)
                     for leader, batch in zip(leaders, batches, strict=True)
                 ]
-            )
+            bank.backward(losses)
             for flock, batch in zip(flocks, batches, strict=True):
                 flock.leader.move(batch)
                 for follower, buffers in flock.followers:

@@ -40,6 +40,9 @@ class TrainingSet:
     draw
         Chooses for each batch which samples it replays, `replay` at most, in place of chance: given
         the positions of its new samples and a generator, it returns positions.
+    batch
+        How many samples of the epoch each batch has, where the method wants another number than
+        the recipe says. There are as many steps as with the recipe's, and so fewer or more epochs.
     """
 
     view: View
@@ -48,6 +51,7 @@ class TrainingSet:
     forwards: int = 1
     apart: bool = False
     draw: Callable[[Rows, np.random.Generator], Rows] | None = None
+    batch: int | None = None
 
     @property
     def replays_all(self) -> bool:

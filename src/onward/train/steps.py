@@ -1,11 +1,14 @@
 """Which samples each step of a descent sees, and their inputs."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from onward.errors import OnwardError
 from onward.seeds import Draws, draws
-from onward.train.augment import augmented
+from onward.tasks.boxes import mirrored
+from onward.train.augment import augmented, which_mirrored
 from onward.train.method import TrainingSet
 from onward.types import Array, Rows, View
 from onward.view import aligned
@@ -93,3 +96,25 @@ class Inputs:
         if not np.may_share_memory(inputs, place):
             place[...] = inputs
         return self._buffer[self._size - len(new) :]
+
+    def labels(self, step: int, labels: Any, width: int) -> Any:
+        """Return a batch's labels as its images were varied: boxes move along, classes stay.
+
+        Parameters
+        ----------
+        step
+            Which one.
+        labels
+            Those of its samples, in their order: a tensor.
+        width
+            Of its images.
+        """
+        if labels.ndim != 3 or self._augment == "none":
+            return labels
+        if self._augment != "flip":
+            raise OnwardError(
+                f"expected augment none or flip where boxes are learned, found {self._augment!r}: "
+                "boxes do not move along with a crop"
+            )
+        rng = draws(Draws.VARIATION, *self._key, step)
+        return mirrored(labels, which_mirrored(rng, len(labels)), width)
