@@ -46,7 +46,7 @@ _OBJECTS = Recipe(
     goes_on=True,
 )
 # From scratch, on crops of 32 pixels; the stream is a tenth as long, and so is the memory.
-_SMALL_OBJECTS = replace(_OBJECTS, model="convnet", learning_rate=0.03, memory=200)
+_SMALL_OBJECTS = replace(_OBJECTS, model="convnet", learning_rate=0.1, memory=200)
 
 OBJECT_RECIPES = Recipes(
     stream={"cpu": _SMALL_OBJECTS, "paper": _OBJECTS},

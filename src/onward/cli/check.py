@@ -16,6 +16,7 @@ from onward.benchmarks.recipes import RECIPES
 from onward.checks import Report, check_data, check_method, check_stream, tiny_benchmark
 from onward.checks.clad import check_clad, clad_images
 from onward.checks.data import rows_to_read
+from onward.checks.method import tiny_for
 from onward.checks.tiny_boxes import tiny_boxes
 from onward.cli.console import console
 from onward.cli.progress import reading
@@ -64,26 +65,34 @@ def method(
     name: Annotated[str, typer.Argument(help="A method, or path/to/file.py:Name.")],
     *,
     model: Annotated[
-        str, typer.Option(help="What it trains: linear, mlp, or resnet18, which takes minutes.")
-    ] = "linear",
+        str | None,
+        typer.Option(
+            help="What it trains: linear, mlp, or resnet18, which takes minutes. Default: linear, "
+            "or what the method needs."
+        ),
+    ] = None,
     protocol: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="What is shown when; incomplete: many labels, of which one is shown; domains: "
-            "boxes."
+            "boxes. Default: iid, or what the method needs."
         ),
-    ] = "iid",
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that a method is repeatable and resumable and sees only the past.
 
     It is run some forty times on a tiny stream. Exit code 0 if all is well, 2 otherwise.
     """
-    if model not in RECIPES:
+    if model is not None and model not in RECIPES:
         raise unknown("model", model, RECIPES, "onward check method --help")
-    boxes = protocol == DOMAINS.name
-    tiny = tiny_boxes() if boxes else tiny_benchmark(protocol, model=model)
-    report = check_method(name, tiny, raise_on_failure=False)
+    if protocol == DOMAINS.name:
+        benchmark = tiny_boxes()
+    elif model is None:
+        benchmark = tiny_for(name, protocol)
+    else:
+        benchmark = tiny_benchmark(protocol or "iid", model=model)
+    report = check_method(name, benchmark, raise_on_failure=False)
     _print(report, as_json=as_json)
 
 

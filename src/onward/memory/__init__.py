@@ -10,6 +10,9 @@ from onward.memory.per_class import PerClass
 from onward.memory.quota import Quota
 from onward.memory.rarest import Rarest
 from onward.memory.reservoir import Reservoir
+from onward.memory.shares import Shares
+from onward.memory.uncertain import Uncertain
+from onward.memory.weighted import Weighted
 
 __all__ = [
     "Balanced",
@@ -21,6 +24,9 @@ __all__ = [
     "Quota",
     "Rarest",
     "Reservoir",
+    "Shares",
+    "Uncertain",
+    "Weighted",
     "dynamic",
     "herd",
 ]

@@ -10,6 +10,9 @@ from typing import Literal
 from onward.methods.agem import AGEM
 from onward.methods.biased import BiasedReservoirFinetune
 from onward.methods.bic import BiC
+from onward.methods.c1 import C1
+from onward.methods.c2 import C2
+from onward.methods.c3 import C3
 from onward.methods.cumulative import Cumulative
 from onward.methods.cumulative_shares import CumulativeEqual, CumulativeExp
 from onward.methods.cwr import CWRStar
@@ -26,6 +29,7 @@ from onward.methods.icarl_norm import ICaRLNorm
 from onward.methods.lucir import LUCIR
 from onward.methods.lwf import LwF
 from onward.methods.nap import Nap
+from onward.methods.oversample import Oversample
 from onward.methods.pretrain_probe import PretrainProbe
 from onward.methods.reservoir import ReservoirFinetune
 from onward.methods.scratch import Scratch
@@ -79,6 +83,10 @@ METHODS: Mapping[str, MethodCard] = {
         MethodCard("icarl_norm", ICaRLNorm, "Rebuffi et al. 2017, IIRC"),
         MethodCard("lucir", LUCIR, "Hou et al. 2019, IIRC"),
         MethodCard("bic", BiC, "Wu et al. 2019, adapted"),
+        MethodCard("oversample", Oversample, "CLAD"),
+        MethodCard("c1", C1, "CLAD, C1", tasks=("one_label",), inputs="images"),
+        MethodCard("c2", C2, "CLAD, C2", tasks=("one_label",), inputs="images"),
+        MethodCard("c3", C3, "CLAD, C3", tasks=("one_label",), inputs="images"),
         MethodCard("d1", D1, "CLAD, Peng et al. 2020", tasks=("boxes",), inputs="images"),
         MethodCard("d2", D2, "CLAD, Shmelkov et al. 2017", tasks=("boxes",), inputs="images"),
         MethodCard("d3", D3, "CLAD", tasks=("boxes",), inputs="images"),

@@ -71,6 +71,11 @@ class LwF(GradientMethod):
         self._said = Remembered(len(new), classes) if self._teachers and recalls else None
         return TrainingSet(new, epoch=len(new), forwards=2 if self._teachers else 1)
 
+    @property
+    def ordinary(self) -> bool:
+        """Whether there is no teacher yet."""
+        return not self._teachers
+
     def minimises(self, step: Step) -> Loss:
         """Return the task loss and the distance to the teacher, weighted."""
         loss = super().minimises(step)

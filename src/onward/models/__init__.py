@@ -9,6 +9,7 @@ from onward.models.heads import make_head
 from onward.models.mlp import MLP
 from onward.models.model import Model
 from onward.models.resnet32 import ResNet32
+from onward.models.resnet50d import ResNet50D
 from onward.models.small_detectors import SmallRCNN, SmallSwin
 from onward.models.torchvision_detectors import FasterRCNN, FasterRCNNSwin
 from onward.models.torchvision_resnet import ResNet18, ResNet50
@@ -28,6 +29,7 @@ MODELS: Mapping[str, Callable[..., Model]] = {
     "resnet18": ResNet18,
     "resnet32": ResNet32,
     "resnet50": ResNet50,
+    "resnet50d": ResNet50D,
     "faster_rcnn": FasterRCNN,
     "faster_rcnn_swin": FasterRCNNSwin,
     "small_rcnn": SmallRCNN,

@@ -114,7 +114,7 @@ class Summary:
             found["pooled"] = Measure(tuple(float(curve[-1]) for curve in curves))
             found["pooled_mean"] = Measure(tuple(float(np.nanmean(curve)) for curve in curves))
         if self._tests_classes():
-            found["amca"] = Measure(tuple(_amca(record) for record in self.records))
+            found["amca"] = Measure(tuple(amca_of(record) for record in self.records))
         if self.spec.protocol.get("curve"):
             areas = [_area(record) for record in self.records]
             found["area_below_curve"] = Measure(tuple(areas))
@@ -186,7 +186,7 @@ def shown_metrics(summaries: Sequence[Summary]) -> list[str]:
     return [name for name in names if name in known]
 
 
-def _amca(record: RunRecord) -> float:
+def amca_of(record: RunRecord) -> float:
     """Return the mean over test times of the mean over classes, as `onward.metrics.clad.amca`."""
     over_time = record.static(TEST, "class_mean_accuracy")
     return float(np.mean(over_time[~np.isnan(over_time)]))

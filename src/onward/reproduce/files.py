@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from onward.files import storage, write_atomic
 from onward.report.figures import to_png
 from onward.reproduce import words
 from onward.reproduce.box_pictures import box_pictures
 from onward.reproduce.claims import Cell, Judgement, Tested
+from onward.reproduce.drive_pictures import drive_pictures
 from onward.reproduce.engine import Outcome
 from onward.reproduce.label_pictures import label_pictures
 from onward.reproduce.pictures import curves, matrices
@@ -44,7 +47,11 @@ def write(outcome: Outcome, out: Path) -> list[Path]:
             path = out / f"{name}-curves.png"
             write_atomic(path, to_png(curves(outcome, wanted)))
             pictures = {wanted.title: path, **pictures}
-        more = {"labels": label_pictures(outcome), "boxes": box_pictures(outcome)}
+        more = {
+            "labels": label_pictures(outcome),
+            "drive": drive_pictures(outcome),
+            "boxes": box_pictures(outcome),
+        }
         for kind, titled in more.items():
             for title, (file, figure) in titled.items():
                 path = out / f"{name}-{kind}" / file
@@ -196,4 +203,9 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _pictured(outcome: Outcome) -> list[Row]:
-    return [row for row in outcome.plan.rows() if outcome.summaries[row.name]]
+    """Return the rows whose runs have tests of periods."""
+    return [
+        row
+        for row in outcome.plan.rows()
+        if any(np.isfinite(summary.matrix).any() for summary in outcome.summaries[row.name])
+    ]

@@ -54,7 +54,7 @@ def write_stream_card(out: Path, name: str, benchmark: Benchmark, stream: Stream
                 "classes": dict(zip(period.classes, counts.tolist(), strict=True)),
             }
         )
-        if "image" in benchmark.raw.wide:
+        if "image" in benchmark.raw.wide and len(rows):
             step = max(len(rows) // _SHOWN, 1)
             shown = benchmark.raw.wide["image"][rows[::step][:_SHOWN]]
             _write(folder / f"{period.index:03d}.png", _strip(shown))

@@ -1,6 +1,7 @@
 """Gradient descent under way: one call of `learn`, or several that see the same batches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -70,13 +71,37 @@ class Descent:
     def sees_what(self, other: "Descent") -> bool:
         """Whether another one sees the same batches, step by step."""
         mine, others = self.training, other.training
-        return (
+        return other is self or (
             (self.key, self.batch_size, self.augment)
             == (other.key, other.batch_size, other.augment)
             and (mine.epoch, mine.replay, mine.apart) == (others.epoch, others.replay, others.apart)
             and mine.draw is others.draw is None
             and mine.view.shows_what(others.view)
         )
+
+    def learns_what(self, other: "Descent") -> bool:
+        """Whether another one that sees the same batches will move the same weights alike."""
+        return (
+            self.method.ordinary
+            and other.method.ordinary
+            and self._recipe == other._recipe
+            and (self.total, self.rate) == (other.total, other.rate)
+            and not (self.validation.asked or other.validation.asked)
+            and self.method.still(self.model) == other.method.still(other.model)
+            and _equal(self.model.parameters, other.model.parameters)
+            and _equal(self.velocity, other.velocity)
+        )
+
+    def follow(self, other: "Descent", buffers: Sequence[str]) -> None:
+        """Be where another one is that has learned the same; these are the buffers of both."""
+        for name, values in other.model.parameters.items():
+            self.model.parameters[name].copy_(values)
+        for name in buffers:
+            self.model.buffers[name].copy_(other.model.buffers[name])
+        for name, values in other.velocity.items():
+            self.velocity[name].copy_(values)
+        self.done += 1
+        self._after_step()
 
     @property
     def rate(self) -> float:
@@ -144,7 +169,9 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
     training, views = first.training, [descent.training.view for descent in level]
     inputs_of = Inputs(training, first.batch_size, first.augment, first.key)
     labels = torch.tensor(training.view.labels)
-    bank = side_by_side([descent.model for descent in level])
+    flocks = _flocks(level)
+    leaders = [flock.leader for flock in flocks]
+    bank = side_by_side([leader.model for leader in leaders])
     try:
         for step in range(first.done, until):
             positions = first.steps[step]
@@ -156,17 +183,52 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
             targets = inputs_of.labels(step, targets, inputs.shape[-2])
             said = bank.forward(inputs[:new] if training.apart else inputs)
             batches = [
-                Step(descent.model, inputs, outputs, targets, new, positions, descent.rate)
-                for descent, outputs in zip(level, said, strict=True)
+                Step(leader.model, inputs, outputs, targets, new, positions, leader.rate)
+                for leader, outputs in zip(leaders, said, strict=True)
             ]
             # Where the outputs bring a graph, as boxes do, who adds losses goes on with it.
             with torch.enable_grad():
                 losses = [
-                    descent.method.minimises(batch)
-                    for descent, batch in zip(level, batches, strict=True)
+                    leader.method.minimises(batch)
+                    for leader, batch in zip(leaders, batches, strict=True)
                 ]
             bank.backward(losses)
-            for descent, batch in zip(level, batches, strict=True):
-                descent.move(batch)
+            for flock, batch in zip(flocks, batches, strict=True):
+                flock.leader.move(batch)
+                for follower, buffers in flock.followers:
+                    follower.follow(flock.leader, buffers)
     finally:
         bank.release()
+
+
+class _Flock(NamedTuple):
+    """Descents that learn the same: one does the work, and the others take its weights over.
+
+    Beside each follower stand the buffers that it shares with its leader: others, such as a
+    temperature of its own answers, no training moves.
+    """
+
+    leader: Descent
+    followers: list[tuple[Descent, list[str]]]
+
+
+def _flocks(level: Sequence[Descent]) -> list[_Flock]:
+    """Put descents together that will learn the same: several methods begin alike."""
+    flocks: list[_Flock] = []
+    for descent in level:
+        for flock in flocks:
+            if descent.learns_what(flock.leader):
+                mine, others = descent.model.buffers, flock.leader.model.buffers
+                shared = [name for name in mine if torch.equal(mine[name], others[name])]
+                flock.followers.append((descent, shared))
+                break
+        else:
+            flocks.append(_Flock(descent, []))
+    return flocks
+
+
+def _equal(mine: Mapping[str, torch.Tensor], others: Mapping[str, torch.Tensor]) -> bool:
+    return mine.keys() == others.keys() and all(
+        values.shape == others[name].shape and torch.equal(values, others[name])
+        for name, values in mine.items()
+    )

@@ -163,8 +163,15 @@ class GradientLearner:
             raise unknown("model", name, MODELS, "onward.models.MODELS")
         sizes: dict[str, Any] = {"hidden": self._recipe.hidden} if name == "mlp" else {}
         for name_of in ("side", "weights"):
-            if getattr(self._recipe, name_of) is not None:
-                sizes[name_of] = getattr(self._recipe, name_of)
+            given = getattr(self._recipe, name_of)
+            if given is None:
+                continue
+            if name in ("linear", "mlp"):
+                raise OnwardError(
+                    f"expected a network of images to have {name_of} = {given}, found the model "
+                    f"{name}. Leave it out, or choose another model"
+                )
+            sizes[name_of] = given
         return MODELS[name](self._shape, classes, self._generator(), head=head, **sizes)
 
     def _generator(self) -> torch.Generator:

@@ -135,6 +135,16 @@ class GradientMethod:
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Do what is due once the new samples are learned: here, nothing."""
 
+    @property
+    def ordinary(self) -> bool:
+        """Whether this call minimises the task loss and leaves the gradient alone.
+
+        Methods of which that is true of their first call alone, before they have a teacher, say so
+        themselves: with the same samples and weights, they learn the same as finetuning.
+        """
+        mine, usual = type(self), GradientMethod
+        return mine.minimises is usual.minimises and mine.gradient is usual.gradient
+
     def state(self) -> dict[str, Any]:
         """Return what must survive from one call to the next."""
         return {}

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from onward.budget import Budget
+from onward.memory import Memory
 from onward.train.kept import Kept
 from onward.train.method import Step, TrainingSet
 from onward.train.rehearsal import Rehearsal
@@ -27,7 +28,7 @@ class Recalled(Rehearsal):
         What is kept.
     """
 
-    def __init__(self, memory: Kept) -> None:
+    def __init__(self, memory: Kept[Memory]) -> None:
         super().__init__(memory)
         self._teacher = Teacher()
 
@@ -50,6 +51,11 @@ class Recalled(Rehearsal):
         teacher: Any = self._teacher.beside(model)
         both = loss.slope + self.lost(model.forward(inputs), teacher.sees(inputs), targets)
         return Loss(both, lambda: float(both.detach()))
+
+    @property
+    def ordinary(self) -> bool:
+        """Whether there is no teacher yet."""
+        return not self._teacher
 
     def lost(self, seen: "Sight", taught: "Sight", targets: "Tensor") -> "Tensor":
         """Return a loss, with its graph.

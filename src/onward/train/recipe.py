@@ -6,6 +6,18 @@ from typing import Literal
 from onward.errors import OnwardError
 from onward.stored import LATER, PLACE
 
+Augment = Literal[
+    "none",
+    "flip",
+    "crop_flip",
+    "pad_flip",
+    "part_flip",
+    "flip_perspective_erase",
+    "flip_rotate_colour",
+]
+OF_IMAGENET = ("resnet18", "resnet50", "resnet50d")
+"""Networks that were made for ImageNet's photos, and whose weights are published."""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -40,7 +52,7 @@ class Recipe:
     decay_at: tuple[float, ...] = ()
     decay: float = 0.1
     memory: int | None = None
-    augment: Literal["none", "flip", "crop_flip", "pad_flip", "part_flip"] = "none"
+    augment: Augment = "none"
     first_epochs: int | None = field(default=None, metadata=LATER)
     patience: int | None = field(default=None, metadata=LATER)
     threshold: float = field(default=1e-3, metadata=LATER)
