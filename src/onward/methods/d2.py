@@ -3,14 +3,16 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
+from onward.budget import Budget
 from onward.data.soda_words import CATEGORIES
 from onward.errors import OnwardError
 from onward.memory import Rarest
 from onward.train.kept import Kept
 from onward.train.recalled import Recalled
+from onward.types import View
 
 if TYPE_CHECKING:
-    from torch import Generator, Tensor
+    from torch import Tensor
 
     from onward.models import Model
     from onward.models.sight import Sight
@@ -57,9 +59,10 @@ class D2(Recalled):
         super().__init__(Kept(partial(Rarest, classes=rare), memory))
         self._alpha, self._temperature = alpha, temperature
 
-    def starts_from(self, model: "Model", generator: "Generator") -> None:
-        """Start from the last weights, with scaled outputs."""
+    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+        """Scale the outputs that are predicted, then do as others do."""
         model.buffers["temperature"].fill_(self._temperature)
+        super().afterwards(model, new, budget)
 
     def lost(self, seen: "Sight", taught: "Sight", targets: "Tensor") -> "Tensor":
         """Return the task loss of stored images, and the distance of outputs."""

@@ -88,20 +88,24 @@ class Descent:
             and (self.total, self.rate) == (other.total, other.rate)
             and not (self.validation.asked or other.validation.asked)
             and self.method.still(self.model) == other.method.still(other.model)
-            and _equal(self.model.parameters, other.model.parameters)
-            and _equal(self.velocity, other.velocity)
+            and all(
+                _equal(mine, others)
+                for mine, others in zip(self._moving, other._moving, strict=True)
+            )
         )
 
-    def follow(self, other: "Descent", buffers: Sequence[str]) -> None:
-        """Be where another one is that has learned the same; these are the buffers of both."""
-        for name, values in other.model.parameters.items():
-            self.model.parameters[name].copy_(values)
-        for name in buffers:
-            self.model.buffers[name].copy_(other.model.buffers[name])
-        for name, values in other.velocity.items():
-            self.velocity[name].copy_(values)
+    def follow(self, other: "Descent") -> None:
+        """Be where another one is that has learned the same."""
+        for mine, others in zip(self._moving, other._moving, strict=True):
+            for name, values in others.items():
+                mine[name].copy_(values)
         self.done += 1
         self._after_step()
+
+    @property
+    def _moving(self) -> tuple[dict[str, torch.Tensor], ...]:
+        """Everything that a step changes."""
+        return self.model.parameters, self.model.buffers, self.velocity
 
     @property
     def rate(self) -> float:
@@ -195,21 +199,17 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
             bank.backward(losses)
             for flock, batch in zip(flocks, batches, strict=True):
                 flock.leader.move(batch)
-                for follower, buffers in flock.followers:
-                    follower.follow(flock.leader, buffers)
+                for follower in flock.followers:
+                    follower.follow(flock.leader)
     finally:
         bank.release()
 
 
 class _Flock(NamedTuple):
-    """Descents that learn the same: one does the work, and the others take its weights over.
-
-    Beside each follower stand the buffers that it shares with its leader: others, such as a
-    temperature of its own answers, no training moves.
-    """
+    """Descents that learn the same: one does the work, and the others take its weights over."""
 
     leader: Descent
-    followers: list[tuple[Descent, list[str]]]
+    followers: list[Descent]
 
 
 def _flocks(level: Sequence[Descent]) -> list[_Flock]:
@@ -218,9 +218,7 @@ def _flocks(level: Sequence[Descent]) -> list[_Flock]:
     for descent in level:
         for flock in flocks:
             if descent.learns_what(flock.leader):
-                mine, others = descent.model.buffers, flock.leader.model.buffers
-                shared = [name for name in mine if torch.equal(mine[name], others[name])]
-                flock.followers.append((descent, shared))
+                flock.followers.append(descent)
                 break
         else:
             flocks.append(_Flock(descent, []))

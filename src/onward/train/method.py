@@ -137,13 +137,14 @@ class GradientMethod:
 
     @property
     def ordinary(self) -> bool:
-        """Whether this call minimises the task loss and leaves the gradient alone.
+        """Whether this call minimises the task loss and leaves gradient and rate alone.
 
         Methods of which that is true of their first call alone, before they have a teacher, say so
         themselves: with the same samples and weights, they learn the same as finetuning.
         """
         mine, usual = type(self), GradientMethod
-        return mine.minimises is usual.minimises and mine.gradient is usual.gradient
+        asked = ("minimises", "gradient", "pace")
+        return all(getattr(mine, name) is getattr(usual, name) for name in asked)
 
     def state(self) -> dict[str, Any]:
         """Return what must survive from one call to the next."""
