@@ -9,6 +9,7 @@ from onward.benchmarks import retrained
 from onward.checks.tiny import tiny_benchmark
 from onward.loop import Event
 from onward.methods import METHODS
+from onward.models.mlp import MLP
 from onward.results.check import check_folder
 from onward.sweep import Job, Source, bundled
 from onward.together import Variant, run_together
@@ -176,3 +177,31 @@ def test_only_runs_of_one_stream_are_bundled_and_online_ones_never() -> None:
     assert sorted(map(len, bundled(mixed, workers=1))) == [1, 1, 2]
     online = [_job(method, protocol="online") for method in ("ewc", "si")]
     assert [len(bundle) for bundle in bundled(online, workers=1)] == [1, 1]
+
+
+def test_methods_that_begin_alike_do_the_work_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[int] = []
+    forward = MLP.forward
+
+    def counted(self: MLP, inputs: Any) -> Any:
+        steps.append(len(inputs))
+        return forward(self, inputs)
+
+    monkeypatch.setattr(MLP, "forward", counted)
+    benchmark = tiny_benchmark("iid", model="mlp")
+    variants = [Variant(name) for name in ("finetune", "er", "cumulative", "si")]
+    learned: list[int] = []
+
+    def watch(event: Event) -> None:
+        if event.kind == "learned" and event.period == 0:
+            learned.append(len(steps))
+
+    onward.run(benchmark, "finetune", watch=watch)
+    steps.clear()
+    records = run_together(benchmark, variants, watch=watch)
+    alone, *all_four = learned
+    # SI accounts for every step itself; of the others, one learns the first period for all.
+    assert all_four == [2 * alone] * 4
+    singles = [onward.run(benchmark, variant.method) for variant in variants]
+    for record, single in zip(records, singles, strict=True):
+        assert record.scores == single.scores

@@ -19,6 +19,7 @@ LIMITS: Mapping[str, str] = {
     "stored_samples": "samples kept from one call to the next",
     "stored_bytes": "bytes of samples kept from one call to the next",
     "batch_size": "samples in one optimiser step",
+    "new_in_batch": "new samples in one optimiser step",
 }
 
 
@@ -31,6 +32,8 @@ class Budget:
         Upper bounds by the names of `LIMITS`. What is not limited is counted all the same.
     sample_bytes
         The size of one stored sample's input.
+    rules
+        Those of the limits that the protocol sets: a refusal calls them its rules.
 
     Examples
     --------
@@ -45,8 +48,14 @@ class Budget:
 of learn), found 4. Spend less, or give the run a larger budget
     """
 
-    def __init__(self, limits: Mapping[str, float] | None = None, sample_bytes: int = 0) -> None:
+    def __init__(
+        self,
+        limits: Mapping[str, float] | None = None,
+        sample_bytes: int = 0,
+        rules: Mapping[str, float] | None = None,
+    ) -> None:
         self.limits = dict(limits or {})
+        self._rules = dict(rules or {})
         for name in self.limits:
             if name not in LIMITS:
                 raise unknown("budget", name, LIMITS, "onward run --help")
@@ -73,9 +82,12 @@ of learn), found 4. Spend less, or give the run a larger budget
         """Return how much of an allowance this call still has; infinite without a limit."""
         return float(self.limits.get(what, np.inf) - self.spent[what])
 
-    def spend(self, *, iterations: int = 0, macs: int = 0, batch_size: int = 0) -> None:
+    def spend(
+        self, *, iterations: int = 0, macs: int = 0, batch_size: int = 0, new_in_batch: int = 0
+    ) -> None:
         """Count work before it is done; raise if the budget does not have it."""
         self._refuse_above("batch_size", batch_size)
+        self._refuse_above("new_in_batch", new_in_batch)
         self._refuse_above("iterations", self.spent["iterations"] + iterations)
         self._refuse_above("macs", self.spent["macs"] + macs)
         self.spent["iterations"] += iterations
@@ -122,9 +134,13 @@ of learn), found 4. Spend less, or give the run a larger budget
     def _refuse_above(self, what: str, amount: float) -> None:
         limit = self.limits.get(what)
         if limit is not None and amount > limit:
+            giver, advice = "the budget", "Spend less, or give the run a larger budget"
+            if self._rules.get(what) == limit:
+                giver = "the protocol's rule"
+                advice = "Spend less; a run with another limit is not by the rules"
             raise BudgetSpentError(
-                f"the budget allows {what} = {limit:g} ({LIMITS[what]}), found {amount:g}. "
-                "Spend less, or give the run a larger budget"
+                f"{giver} allows {what} = {limit:.15g} ({LIMITS[what]}), found {amount:.15g}. "
+                f"{advice}"
             )
 
 

@@ -20,7 +20,7 @@ from onward.learners import UNKNOWN, Chosen, choose
 from onward.results.cost import Meter, environment
 from onward.results.folder import open_folder
 from onward.results.record import RunRecord, load_record
-from onward.results.schema import Progress, RunSpec, Score
+from onward.results.schema import Point, Progress, RunSpec, Score
 from onward.results.stream_card import write_stream_card
 from onward.stored import stored
 from onward.types import (
@@ -176,7 +176,9 @@ class Loop:
         learned = np.concatenate([period.train.rows[:1] for period in stream])
         sample = stream.table.wide["input"][learned[:1]]
         # Refuses limits that make no sense, before anything is written.
-        self.budget = Budget(limits, sample_bytes=int(sample.nbytes))
+        self.budget = Budget(
+            limits, sample_bytes=int(sample.nbytes), rules=benchmark.protocol.limits
+        )
         self.spec = RunSpec(
             benchmark=benchmark.name,
             data=benchmark.data,
@@ -276,12 +278,14 @@ class Loop:
     def _learn(self, period: Period, progress: Progress) -> Generator[Turn, None, None]:
         known = known_classes(self.stream, period, self.benchmark.protocol)
         shown = calls(self.stream, period, self.benchmark.protocol, self.spec.seed)
+        before = sum(len(earlier.train) for earlier in self.stream[: period.index])
         for start, end in shown:
             if end <= progress.learned:
                 continue
             inside = progress.inside_call and start == progress.learned
             classes = period.classes[: known[end]]
             yield from self._call(period, start, end, classes, progress.spent if inside else {})
+            self._test_on_the_way(period, before + start, before + end, classes)
             if end < len(period.train):
                 self._save_if_due(Progress(period=period.index, learned=end), self.budget.held)
 
@@ -338,6 +342,24 @@ class Loop:
             Event("tested", self.spec, period.index, self.learner, exam.outputs, tuple(scores))
         )
 
+    def _test_on_the_way(
+        self, period: Period, before: int, seen: int, classes: tuple[str, ...]
+    ) -> None:
+        """Give the static tests between two calls, where the protocol asks for a curve."""
+        every = self.benchmark.protocol.curve
+        done = {point.seen for point in self.folder.curve}
+        if every is None or before // every == seen // every or seen in done:
+            return
+        with noted(self._where(f"tested after {seen} samples in", period)):
+            exam = Exam.sit(
+                self.learner, self.stream, self._static_tests(), classes, self.benchmark.task
+            )
+        scores = exam.scores(period.index)
+        self.folder.add_to_curve([Point(seen=seen, test=s.test, scores=s.scores) for s in scores])
+
+    def _static_tests(self) -> list[Test]:
+        return [Test(name, None, samples) for name, samples in self.stream.static.items()]
+
     def _where(self, doing: str, period: Period) -> str:
         return f"{self.spec.method}, seed {self.spec.seed}, {doing} period {period.name}"
 
@@ -351,7 +373,7 @@ class Loop:
         due = self.benchmark.protocol.tested(learned_upto, len(self.stream))
         return [
             *(Test("period", index, self.stream[index].test) for index in due),
-            *(Test(name, None, samples) for name, samples in self.stream.static.items()),
+            *self._static_tests(),
         ]
 
     def _save_if_due(self, progress: Progress, held: Rows) -> None:

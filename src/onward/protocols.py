@@ -73,8 +73,46 @@ JOINT = Protocol(
     complete=True,
 )
 
+# 5 % more than ResNet-50 has with its 1,000 classes.
+_RESNET50_AND_A_BIT = int(1.05 * 25_557_032)
+
+DRIVE = Protocol(
+    name="online",
+    summary="one pass in order of time, ten objects at a time, no word of where a day ends; by the "
+    "rules of CLAD's challenge",
+    tests="static",
+    split=Released(1),
+    batch=10,
+    limits={
+        "passes": 1,
+        "new_in_batch": 10,
+        "stored_samples": 1000,
+        "parameters": _RESNET50_AND_A_BIT,
+    },
+)
+
+AT_ONCE = Protocol(
+    name="joint",
+    summary="learn everything at once: an upper bound, which no stream offers",
+    tests="last",
+    split=Released(1),
+)
+
+DOMAINS = Protocol(
+    name="domains",
+    summary="learn one domain after the other, test all of them after each",
+    tests="all",
+    split=Released(1),
+)
+
 PROTOCOLS = _by_name(IID, STREAMING, ONLINE, SEMI_SUPERVISED, OFFLINE)
 """Where a sample has one label."""
 
 MANY_LABELS = _by_name(INCOMPLETE, COMPLETE, JOINT)
 """Where it has many, which are introduced one after the other."""
+
+DRIVING = _by_name(DRIVE, AT_ONCE)
+"""Where objects come by on a drive through days and nights."""
+
+DETECTION = _by_name(DOMAINS, AT_ONCE)
+"""Where boxes are to be found in images of one domain after the other."""

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 LATER: Mapping[str, Any] = {"later": True}
 """The metadata of a field that came after runs had been stored without it."""
+PLACE: Mapping[str, Any] = {"place": True}
+"""The metadata of a field that says where a file lies, which is no part of what a run is."""
 
 
 def stored(settings: "DataclassInstance") -> dict[str, Any]:
@@ -29,6 +31,7 @@ def stored(settings: "DataclassInstance") -> dict[str, Any]:
     silent = {
         field.name
         for field in fields(settings)
-        if "later" in field.metadata and getattr(settings, field.name) == field.default
+        if "place" in field.metadata
+        or ("later" in field.metadata and getattr(settings, field.name) == field.default)
     }
     return {name: value for name, value in asdict(settings).items() if name not in silent}

@@ -97,16 +97,16 @@ def sweep(
 def bundled(jobs: Sequence[Job], workers: int) -> list[list[Job]]:
     """Put jobs together whose runs may share batches, without leaving a worker idle.
 
-    That is where linear probes learn whole periods of one stream and seed. As many bundles are cut
-    in two as it takes to give every worker the same number of them.
+    That is where linear probes learn whole periods of one stream and seed, and where the first
+    period, in which many methods learn the same, is the longest. As many bundles are cut in two as
+    it takes to give every worker the same number of them.
     """
     together: dict[Any, list[Job]] = {}
     for number, job in enumerate(jobs):
         benchmark = benchmark_of(job.source)
-        pays = (
-            benchmark.recipes[benchmark.recipe].model == "linear"
-            and benchmark.protocol.batch is None
-        )
+        recipe = benchmark.recipes[benchmark.recipe]
+        shares = recipe.model == "linear" or recipe.first_epochs is not None
+        pays = shares and benchmark.protocol.batch is None
         stream = (_name(job.source), job.seed, job.keep_predictions, job.checkpoint_seconds)
         together.setdefault(stream if pays else number, []).append(job)
     bundles = sorted(together.values(), key=len, reverse=True)

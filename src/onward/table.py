@@ -66,7 +66,7 @@ class Samples:
     """Rows of a table, with the labels that go with them at one moment.
 
     One label per sample is an array of class indices; many labels are a row of them per sample,
-    -1 where it has fewer than the others; boxes are an object array.
+    -1 where it has fewer than the others; boxes are rows of them too, see `onward.tasks.boxes`.
     """
 
     rows: Rows
@@ -80,7 +80,12 @@ class Samples:
 
     @property
     def newest(self) -> Array:
-        """The label of each sample; of many labels the one that was introduced last."""
+        """The label of each sample; of many labels the one that was introduced last.
+
+        Of an image with boxes that is its last class.
+        """
+        if self.labels.ndim == 3:
+            return np.asarray(self.labels[..., 0].max(1), np.int64)
         return self.labels if self.labels.ndim == 1 else self.labels.max(1)
 
     @staticmethod

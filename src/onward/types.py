@@ -161,7 +161,8 @@ class Protocol:
     tests
         The periods tested after each one: ``all``, only those in its ``future``, or only those of
         the ``past``, itself included; ``last`` is all of them, once, after the last one, which then
-        brings everything that there is to learn.
+        brings everything that there is to learn. ``static`` is none of them: all tests belong to
+        no period.
     split
         How training and test samples are kept apart.
     batch
@@ -176,18 +177,21 @@ class Protocol:
     complete
         Of samples with many labels: whether a learner sees all labels among the classes so far,
         or only those that a period introduces.
+    curve
+        Online: also test after so many samples, between two calls of learn, on the static tests.
     limits
         The budget, by the names of `onward.budget.LIMITS`.
     """
 
     name: str
     summary: str
-    tests: Literal["all", "future", "past", "last"]
+    tests: Literal["all", "future", "past", "last", "static"]
     split: Split
     batch: int | Literal["day"] | None = None
     labelled: float = 1.0
     pooled: bool = field(default=False, metadata=LATER)
     complete: bool = field(default=False, metadata=LATER)
+    curve: int | None = field(default=None, metadata=LATER)
     limits: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -204,6 +208,11 @@ class Protocol:
             raise OnwardError(
                 f"expected to be shown 'day' or 1 or more samples at a time, found {self.batch!r}"
             )
+        if self.curve is not None and (self.batch is None or self.curve < 1):
+            raise OnwardError(
+                "expected a curve of tests after every 1 or more samples, where samples are shown "
+                f"a few at a time; found {self.curve} with batch {self.batch!r}"
+            )
 
     def tested(self, learned_upto: int, periods: int) -> range:
         """Return the periods to test once period `learned_upto` has been learned."""
@@ -219,6 +228,7 @@ def tested_periods(tests: str, learned_upto: int, periods: int) -> range:
         "last": range(periods),
         "past": range(learned_upto + 1),
         "future": range(learned_upto + 1, periods),
+        "static": range(0),
     }[tests]
 
 
@@ -296,6 +306,9 @@ class Task(Interface):
 
     def score(self, decisions: Array, targets: Array) -> dict[str, float]:
         """Score decisions against the judge's labels."""
+
+    def by_class(self, decisions: Array, targets: Array, classes: int) -> Array:
+        """Return how well each class is found where it is; NaN where it is nowhere."""
 
 
 @dataclass(frozen=True)

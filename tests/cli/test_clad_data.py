@@ -18,7 +18,16 @@ def test_make_street_then_check_it(onward: Terminal, tmp_path: Path) -> None:
     code, out, _ = onward("check", "data", "clad", "--root", street)
     assert code == 2
     assert "test, domain 4, images" in out
-    assert "of 310 counts as published, 0 problems with images" in out
+    assert "of 310 counts as published" in out
+    assert "46 images read in full, 0 problems" in out
+
+
+def test_the_street_is_checked_without_published_counts(
+    onward: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONWARD_CACHE", str(tmp_path))
+    code, out, _ = onward("check", "data", "street", "--frames", "1")
+    assert (code, out) == (0, "46 images read in full, 0 problems\n")
 
 
 def test_make_into_a_folder_in_use(onward: Terminal, tmp_path: Path) -> None:

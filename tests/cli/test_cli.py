@@ -25,7 +25,13 @@ def test_list_as_json_names_everything(onward: Terminal) -> None:
     code, out, _ = onward("list", "--json")
     found = json.loads(out)
     assert code == 0
-    assert [entry["name"] for entry in found["benchmarks"]] == ["clear", "iirc", "yours"]
+    assert [entry["name"] for entry in found["benchmarks"]] == [
+        "clear",
+        "iirc",
+        "clad-c",
+        "clad-d",
+        "yours",
+    ]
     assert {"finetune", "nap", "scratch", "cumulative", "er"} <= {
         entry["name"] for entry in found["methods"]
     }

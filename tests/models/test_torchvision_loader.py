@@ -6,7 +6,7 @@ import torch
 
 from onward.errors import OnwardError
 from onward.models import torchvision_loader
-from onward.models.torchvision_loader import nms, torchvision
+from onward.models.torchvision_loader import torchvision
 
 
 def corners(*boxes: tuple[float, ...]) -> torch.Tensor:
@@ -24,22 +24,6 @@ def test_architectures_and_nms_are_there() -> None:
     assert vision.ops.nms(boxes, scores, 0.51).tolist() == [1, 2, 0]
     classes = torch.tensor([0, 1, 0])
     assert vision.ops.batched_nms(boxes, scores, classes, 0.49).tolist() == [1, 2, 0]
-
-
-def test_nms_by_hand() -> None:
-    # A chain: the second overlaps the first by 1/3 and the third the second by 1/3. The second
-    # goes because of the first, and a box that is gone removes nobody.
-    chain = corners((0, 0, 2, 1), (1, 0, 3, 1), (2, 0, 4, 1))
-    assert nms(chain, torch.tensor([0.9, 0.8, 0.7]), 0.3).tolist() == [0, 2]
-    assert nms(chain, torch.tensor([0.7, 0.9, 0.8]), 0.3).tolist() == [1]
-    # An overlap of exactly the threshold stays.
-    half = corners((0, 0, 2, 2), (0, 0, 2, 1))
-    assert nms(half, torch.tensor([0.9, 0.8]), 0.5).tolist() == [0, 1]
-    same = corners((0, 0, 1, 1), (0, 0, 1, 1), (0, 0, 0, 0), (0, 0, 0, 0))
-    assert nms(same, torch.ones(4), 0.5).tolist() == [0, 2, 3]
-    none = nms(torch.empty(0, 4), torch.empty(0), 0.5)
-    assert none.tolist() == []
-    assert none.dtype == torch.int64
 
 
 def test_without_torchvision_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,9 @@ CASES = (
     "resnet18",
     "resnet32",
     "resnet32-cosine",
+    "convnet",
     pytest.param("resnet50", marks=pytest.mark.slow),
+    pytest.param("resnet50d", marks=pytest.mark.slow),
 )
 
 
@@ -31,7 +33,7 @@ def made(name: str, classes: int = 3, seed: int = 0) -> Model:
 
 def inputs_for(name: str, samples: int = 6, seed: int = 1) -> torch.Tensor:
     shape, rng = (samples, *SHAPES.get(name.partition("-")[0], PICTURE)), generator(seed)
-    if name.startswith("resnet"):
+    if name.startswith(("resnet", "convnet")):
         return torch.randint(0, 256, shape, dtype=torch.uint8, generator=rng)
     return torch.randn(shape, generator=rng)
 

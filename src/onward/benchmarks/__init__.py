@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from onward.benchmarks import clear, iirc, yours
+from onward.benchmarks import clad_c, clad_d, clear, iirc, yours
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.variants import as_asked
 from onward.errors import OnwardError, unknown
@@ -17,18 +17,22 @@ from onward.types import Benchmark
 BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {
     "clear": clear.load,
     "iirc": iirc.load,
+    "clad-c": clad_c.load,
+    "clad-d": clad_d.load,
     "yours": yours.load,
 }
 LISTED: Mapping[str, Listed] = {
     "clear": clear.LISTED,
     "iirc": iirc.LISTED,
+    "clad-c": clad_c.LISTED,
+    "clad-d": clad_d.LISTED,
     "yours": yours.LISTED,
 }
 
 
 def load(
     name: str,
-    data: str = "emoji",
+    data: str | None = None,
     protocol: str | None = None,
     *,
     grain: int | str | None = None,
@@ -43,7 +47,8 @@ def load(
     name
         A name of the catalogue, see ``onward list benchmarks``.
     data
-        Which data: ``emoji`` is embedded.
+        Which data: ``emoji`` is embedded, ``street`` is drawn from it for CLAD; a folder or a file
+        of yours, as the benchmark takes it. By default what needs no download.
     protocol
         What is revealed and tested when, see ``onward list benchmarks``; by default the first that
         is listed there.
@@ -73,7 +78,10 @@ def load(
     for option in options:
         if option not in known:
             raise unknown(f"option of {name}", option, known, "onward run --help")
-    found = BENCHMARKS[name](data=data, protocol=protocol or LISTED[name].protocols[0], **options)
+    listed = LISTED[name]
+    found = BENCHMARKS[name](
+        data=data or listed.usual, protocol=protocol or listed.protocols[0], **options
+    )
     return as_asked(found, grain=grain, new_classes=new_classes, tuning_periods=tuning_periods)
 
 

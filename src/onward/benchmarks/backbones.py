@@ -3,17 +3,18 @@
 The paper's five are named here; their weights are not shipped: point at your own copy.
 """
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onward.benchmarks.progress import reading_images
 from onward.data.cache import cache_folder
-from onward.data.extracted import Watch, extracted
+from onward.data.extracted import extracted
 from onward.data.features import standardise
 from onward.errors import OnwardError, unknown
+from onward.files import file_digest
 from onward.types import Array, Benchmark, Table
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def with_backbone(
 
 
 def _prepare(table: Table, *, backbone: Backbone, past: Callable[[Table], Array] | None) -> Table:
-    with _progress() as watch:
+    with reading_images("features of images") as watch:
         features = extracted(table.wide["image"], backbone.key, backbone.reader(), watch)
     if past is not None:
         features = standardise(features, features[past(table)])
@@ -142,26 +143,11 @@ def _network(name: str, weights: str) -> "tuple[Callable[[Tensor], Tensor], int,
     path = Path(weights).expanduser()
     if name == "clip":
         read = checkpoints.published_clip(path)
-        return read, _PUBLISHED_SIZE, checkpoints.file_digest(path)
+        return read, _PUBLISHED_SIZE, file_digest(path)
     if name == "moco":
         encoder, size = checkpoints.pretrained_encoder(path)
         path /= WEIGHTS
     else:
         encoder = checkpoints.published_resnet50(path, BACKBONES[name].prefixes)
         size = _PUBLISHED_SIZE
-    return encoder.eval().features, size, checkpoints.file_digest(path)
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Watch]:
-    """Show on a terminal how many images are done."""
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("features of images"), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
-        bar = progress.add_task("", total=None)
-        yield lambda done, of: progress.update(bar, completed=done, total=of)
+    return encoder.eval().features, size, file_digest(path)

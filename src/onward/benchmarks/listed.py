@@ -19,6 +19,8 @@ class Listed:
         How its models can be trained.
     protocols
         What may be revealed and tested when; the first one is the usual one.
+    usual
+        Which data it is, where nobody says.
     """
 
     summary: str
@@ -26,3 +28,4 @@ class Listed:
     data: tuple[str, ...]
     recipes: tuple[str, ...]
     protocols: tuple[str, ...]
+    usual: str = "emoji"

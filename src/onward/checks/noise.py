@@ -17,7 +17,7 @@ from onward.types import Array, Benchmark, Column, Rows, Stream, Table
 
 # What a sample says. Its id, date and group, and whatever else a benchmark is cut by, say where
 # it belongs: they stay, or there would be no period to compare.
-_CONTENT = ("label", "labels", "text")
+_CONTENT = ("label", "labels", "text", "boxes")
 
 
 def rows_of(stream: Stream, upto: int) -> Rows:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from onward.checks.noise import dates
 from onward.checks.report import Skipped, expected
 from onward.checks.stream_subject import StreamSubject, sides, testing_rows, training_rows
-from onward.types import Folds, Released, Stream, Undivided
+from onward.types import Folds, Period, Released, Stream, Undivided
 
 
 def periods_share_no_sample(subject: StreamSubject) -> str:
@@ -170,11 +170,15 @@ def the_stream_has_no_cursor(subject: StreamSubject) -> None:
 
 
 def time_moves_forward(subject: StreamSubject) -> None:
-    """Periods are numbered and dated in order, and each holds only samples of its dates."""
+    """Periods are numbered and dated in order, and each holds only samples of its dates.
+
+    Two of them may be parts of one day, if the hours of their samples are in order.
+    """
     stream = subject.stream
     _require_dates(stream)
     for before, after in pairwise(stream):
-        if not np.datetime64(before.start) < np.datetime64(after.start):
+        first, second = np.datetime64(before.start), np.datetime64(after.start)
+        if first > second or (first == second and not _hours_are_in_order(stream, before, after)):
             raise expected(
                 f"period {after.index} to start after {before.start}", f"{after.start}", _SORT
             )
@@ -199,6 +203,12 @@ def time_moves_forward(subject: StreamSubject) -> None:
                     f"row {rows[outside][0]}, dated {here[outside][0]}",
                     "Mend the period's dates or its rows",
                 )
+
+
+def _hours_are_in_order(stream: Stream, before: Period, after: Period) -> bool:
+    times = stream.table.values("time")
+    rows = before.shown, after.shown
+    return all(map(len, rows)) and bool(times[rows[0]].max() < times[rows[1]].min())
 
 
 def _require_dates(stream: Stream) -> None:

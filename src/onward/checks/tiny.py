@@ -31,7 +31,7 @@ _CLASSES = ("circle", "square", "star", "wave")
 _ARRIVAL = {"wave": 3}
 _GROUPS_PER_CLASS = 9
 _DRAWINGS = 2
-_RATES = {"mlp": 0.1, "resnet18": 0.02, "resnet32": 0.02, "resnet50": 0.02}
+_RATES = {"mlp": 0.1, "convnet": 0.1, "resnet18": 0.02, "resnet32": 0.02, "resnet50": 0.02}
 
 OFFLINE = Recipe(
     model="linear",
@@ -74,7 +74,7 @@ def tiny_benchmark(
         Where to write the samples, as a parquet file and an array; by default they are only in
         memory.
     model
-        What is trained; residual networks need images.
+        What is trained; networks of convolutions need images.
     images
         Whether each point is shown as a picture of it instead.
 
@@ -89,7 +89,8 @@ def tiny_benchmark(
     known = {**PROTOCOLS, **MANY_LABELS}
     if protocol not in known:
         raise unknown("protocol", protocol, known, "onward list benchmarks")
-    labels, pictures = protocol in MANY_LABELS, images or model.startswith("resnet")
+    deep = model.startswith(("resnet", "convnet"))
+    labels, pictures = protocol in MANY_LABELS, images or deep
     raw = _table()
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)

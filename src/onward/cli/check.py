@@ -1,6 +1,7 @@
 """``onward check``: prove it."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,16 +11,21 @@ from rich.markup import escape
 from rich.table import Table
 
 from onward.benchmarks import Source
+from onward.benchmarks.clad_data import STREET, street_folder
 from onward.benchmarks.recipes import RECIPES
 from onward.checks import Report, check_data, check_method, check_stream, tiny_benchmark
 from onward.checks.clad import check_clad, clad_images
 from onward.checks.data import rows_to_read
+from onward.checks.method import tiny_for
+from onward.checks.tiny_boxes import tiny_boxes
 from onward.cli.console import console
 from onward.cli.progress import reading
 from onward.cli.source import with_data, with_source
-from onward.data.clad_counts import counts
+from onward.data.clad_counts import Count, counts
 from onward.data.soda import read_soda
+from onward.data.street.drives import FRAMES
 from onward.errors import OnwardError, unknown
+from onward.protocols import DOMAINS
 from onward.results.check import check_folder
 from onward.results.read import find_folders
 
@@ -59,21 +65,34 @@ def method(
     name: Annotated[str, typer.Argument(help="A method, or path/to/file.py:Name.")],
     *,
     model: Annotated[
-        str, typer.Option(help="What it trains: linear, mlp, or resnet18, which takes minutes.")
-    ] = "linear",
+        str | None,
+        typer.Option(
+            help="What it trains: linear, mlp, or resnet18, which takes minutes. Default: linear, "
+            "or what the method needs."
+        ),
+    ] = None,
     protocol: Annotated[
-        str,
-        typer.Option(help="What is shown when; incomplete: many labels, of which one is shown."),
-    ] = "iid",
+        str | None,
+        typer.Option(
+            help="What is shown when; incomplete: many labels, of which one is shown; domains: "
+            "boxes. Default: iid, or what the method needs."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that a method is repeatable and resumable and sees only the past.
 
     It is run some forty times on a tiny stream. Exit code 0 if all is well, 2 otherwise.
     """
-    if model not in RECIPES:
+    if model is not None and model not in RECIPES:
         raise unknown("model", model, RECIPES, "onward check method --help")
-    report = check_method(name, tiny_benchmark(protocol, model=model), raise_on_failure=False)
+    if protocol == DOMAINS.name:
+        benchmark = tiny_boxes()
+    elif model is None:
+        benchmark = tiny_for(name, protocol)
+    else:
+        benchmark = tiny_benchmark(protocol or "iid", model=model)
+    report = check_method(name, benchmark, raise_on_failure=False)
     _print(report, as_json=as_json)
 
 
@@ -104,8 +123,9 @@ def data(
     Of clad, every count that was published is printed beside the one that was found. Better now
     than hours into a run. Exit code 0 if all is well, 2 otherwise.
     """
-    if source.data == "clad":
-        _clad(root, as_json=as_json)
+    if source.benchmark == "clad-c":
+        folder = _soda_folder(source, root)
+        _clad(folder, published=source.data != STREET, as_json=as_json)
         return
     problems: list[dict[str, Any]] = []
     try:
@@ -133,14 +153,22 @@ def data(
         raise typer.Exit(2)
 
 
-def _clad(root: Path | None, *, as_json: bool) -> None:
+def _soda_folder(source: Source, root: Path | None) -> Path:
+    if source.data == STREET:
+        return street_folder(source.options.get("frames", FRAMES))
+    if source.data != "clad":
+        return Path(source.data).expanduser()
     if root is None:
         raise OnwardError(
             "expected the folder that holds SSLAD-2D. Say where it is: onward check data clad "
             "--root DIR"
         )
-    soda = read_soda(root.expanduser())
-    found = counts(soda)
+    return root.expanduser()
+
+
+def _clad(root: Path, *, published: bool, as_json: bool) -> None:
+    soda = read_soda(root)
+    found = counts(soda) if published else []
     with reading(clad_images(soda), "images") as progress:
         problems = check_clad(soda, progress)
     wrong = [count for count in found if not count.right]
@@ -148,23 +176,26 @@ def _clad(root: Path | None, *, as_json: bool) -> None:
         plain = [count._asdict() for count in found]
         typer.echo(json.dumps({"counts": plain, "problems": problems}, indent=1))
     else:
-        table = Table(box=None, padding=(0, 2))
-        for column in ("published in", "what", "expected", "found"):
-            table.add_column(column, justify="right" if column in ("expected", "found") else "left")
-        for count in found:
-            style = "" if count.right else "red"
-            numbers = (f"{count.expected:,}", f"{count.found:,}")
-            table.add_row(count.source, count.what, *numbers, style=style)
         screen = console()
-        screen.print(table)
+        if published:
+            screen.print(_beside_published(found))
+            screen.print(f"{len(found) - len(wrong)} of {len(found)} counts as published")
         for problem in problems:
             screen.print(f"[red]{escape(problem)}[/]", soft_wrap=True)
-        screen.print(
-            f"{len(found) - len(wrong)} of {len(found)} counts as published, {len(problems)} "
-            "problems with images"
-        )
+        screen.print(f"{clad_images(soda):,} images read in full, {len(problems)} problems")
     if wrong or problems:
         raise typer.Exit(2)
+
+
+def _beside_published(found: Sequence[Count]) -> Table:
+    table = Table(box=None, padding=(0, 2))
+    for column in ("published in", "what", "expected", "found"):
+        table.add_column(column, justify="right" if column in ("expected", "found") else "left")
+    for count in found:
+        style = "" if count.right else "red"
+        numbers = (f"{count.expected:,}", f"{count.found:,}")
+        table.add_row(count.source, count.what, *numbers, style=style)
+    return table
 
 
 _STYLES = {"passed": "green", "failed": "bold red", "skipped": "yellow"}

@@ -12,6 +12,7 @@ from onward.benchmarks.backbones import BACKBONES
 from onward.cli.console import console
 from onward.configs import TABLES
 from onward.data import emoji_history
+from onward.data.street.drives import FRAMES
 from onward.methods import METHODS
 from onward.metrics import METRICS
 from onward.reproduce.plan import RECIPES
@@ -93,7 +94,13 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
             "summary": card["title"],
             "samples": card["counts"]["rows"],
             "sha256": card["content_sha256"],
-        }
+        },
+        {
+            "name": "street",
+            "summary": "Emoji Street: street scenes in SODA10M's layout, drawn when asked for",
+            "samples": FRAMES,
+            "sha256": "",
+        },
     ]
 
 

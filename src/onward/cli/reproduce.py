@@ -24,8 +24,11 @@ def reproduce(
     table: Annotated[str, typer.Argument(help="A published table: onward list tables.")],
     *,
     data: Annotated[
-        str, typer.Option(help="Which data: emoji, or the folder of an official download.")
-    ] = "emoji",
+        str | None,
+        typer.Option(
+            help="Which data: emoji, or street for clad, or the folder of an official download."
+        ),
+    ] = None,
     recipe: Annotated[str, typer.Option(help="How it is trained: cpu or paper.")] = "cpu",
     out: Annotated[Path, typer.Option(help="Where results, table and pictures go.")] = Path(
         "reproduced"
@@ -50,6 +53,7 @@ def reproduce(
     """
     wanted = find_table(table)
     given = None if seeds is None else parse_seeds(seeds)
+    data = data or wanted.usual
     planned = plan(wanted, data, recipe, rows=rows or (), seeds=given)
     if not planned.planned:
         reasons = "; ".join(planned.left_out())

@@ -9,11 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from onward.benchmarks import Source
+from onward.benchmarks import LISTED, Source
+from onward.benchmarks.clad_data import STREET
 from onward.cli.options import parse_pairs
 from onward.data.cifar import cifar_folder
 from onward.data.clear_listing import is_clear
 from onward.data.image_classes import has_image_classes
+from onward.data.soda import is_soda
 from onward.errors import unknown
 
 _LOADED = {
@@ -47,13 +49,15 @@ _LOADED = {
     ],
     "model": Annotated[
         str | None,
-        typer.Option(help="What is trained: linear, mlp, resnet18, resnet32, resnet50."),
+        typer.Option(help="What is trained: linear, mlp, convnet, resnet18, a detector…"),
     ],
     "backbone": Annotated[
         str | None,
         typer.Option(help="clear: a pre-trained encoder for its images: onward list backbones."),
     ],
-    "weights": Annotated[str | None, typer.Option(help="clear: the backbone's weights.")],
+    "weights": Annotated[
+        str | None, typer.Option(help="clear: the backbone's weights; clad: those to start from.")
+    ],
     "configuration": Annotated[
         int | None, typer.Option(help="iirc: which order of classes. Default: that of the seed.")
     ],
@@ -64,7 +68,9 @@ _LOADED = {
     "subclasses_only": Annotated[
         bool, typer.Option("--subclasses-only", help="iirc: leave superclasses out.")
     ],
-    "judge": Annotated[str | None, typer.Option(help="iirc: what is tested, test or validation.")],
+    "judge": Annotated[
+        str | None, typer.Option(help="iirc, clad: what is tested, test or validation.")
+    ],
     "hierarchy": Annotated[
         str | None, typer.Option(help="iirc: a JSON file with a hierarchy of yours.")
     ],
@@ -75,6 +81,16 @@ _LOADED = {
     "order": Annotated[
         str | None, typer.Option(help="iirc, images in folders: released or sorted.")
     ],
+    "curve": Annotated[
+        int | None, typer.Option(help="clad-c: also test after every so many objects.")
+    ],
+    "min_area": Annotated[
+        float | None, typer.Option(help="clad-c: leave smaller objects out. Default: 1024 pixels.")
+    ],
+    "drop_occluded": Annotated[
+        int | None, typer.Option(help="clad-c: leave objects with this occluded out. Default: 0.")
+    ],
+    "frames": Annotated[int | None, typer.Option(help="clad, street: about how many frames.")],
     "grain": Annotated[
         str | None, typer.Option(help="online: samples shown at a time, or day. Default: 10.")
     ],
@@ -86,7 +102,8 @@ _LOADED = {
 _RENAMED = {"feature_column": "feature_columns"}
 _CHOSEN = {
     "data": Annotated[
-        str, typer.Option(help="Which data: onward list data, or a file or folder of yours.")
+        str | None,
+        typer.Option(help="Which data: onward list data, or a file or folder of yours."),
     ],
     "protocol": Annotated[
         str | None, typer.Option(help="What is revealed and tested when: onward list benchmarks.")
@@ -98,7 +115,6 @@ _CHOSEN = {
     ],
 }
 _DEFAULTS = {
-    "data": "emoji",
     "recipe": "cpu",
     "new_classes": False,
     "incremental": False,
@@ -118,7 +134,7 @@ def with_source(command: Callable[..., None]) -> Callable[..., None]:
 
 def with_data(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the argument DATA and the options of data, and hand it a `Source`."""
-    data = Annotated[str, typer.Argument(help="emoji, clad, or a file or folder of yours.")]
+    data = Annotated[str, typer.Argument(help="emoji, street, clad, or a file or folder of yours.")]
     chosen = {"protocol": _CHOSEN["protocol"], **_LOADED}
     options = [_keyword(name, kind) for name, kind in chosen.items()]
     return _extended(command, [_positional("data", data), *options], _source_of_data)
@@ -126,10 +142,11 @@ def with_data(command: Callable[..., None]) -> Callable[..., None]:
 
 def _source_of_data(data: str, **given: Any) -> Source:
     path = Path(data).expanduser()
-    if data == "clad":
+    if data in ("clad", STREET) or is_soda(path):
         return made_source("clad-c", data=data, **given)
     if data != "emoji" and not path.suffix and os.sep not in data and not path.exists():
-        raise unknown("data", data, ["emoji", "clad", "<a file or folder>"], "onward list data")
+        known = ["emoji", STREET, "clad", "<a file or folder>"]
+        raise unknown("data", data, known, "onward list data")
     if data == "emoji" or is_clear(path):
         return made_source("clear", data=data, **given)
     classes = path.is_dir() and (cifar_folder(path) is not None or has_image_classes(path))
@@ -139,6 +156,8 @@ def _source_of_data(data: str, **given: Any) -> Source:
 def made_source(benchmark: str, **given: Any) -> Source:
     """Turn what was typed into a source; what was not typed is left to the benchmark."""
     chosen = {name: given.pop(name) for name in _CHOSEN if name in given}
+    if chosen.get("data") is None and benchmark in LISTED:
+        chosen["data"] = LISTED[benchmark].usual
     training = parse_pairs(chosen.pop("training", None) or [], "training")
     options = {
         _RENAMED.get(name, name): value

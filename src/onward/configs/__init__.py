@@ -5,6 +5,9 @@ To add one, write its file and its line here.
 
 from collections.abc import Mapping
 
+from onward.configs.clad import gap
+from onward.configs.clad import table1 as clad_table1
+from onward.configs.clad import table2 as clad_table2
 from onward.configs.clear import supp4, supp5, supp6, supp7, supp8, supp9, table1, table2
 from onward.configs.iirc import buffer, table5, table6, table7
 from onward.errors import unknown
@@ -15,6 +18,7 @@ TABLES: Mapping[str, PaperTable] = {
     for module in (
         *(table1, table2, supp4, supp5, supp6, supp7, supp8, supp9),
         *(table5, table6, table7, buffer),
+        *(clad_table1, clad_table2, gap),
     )
 }
 

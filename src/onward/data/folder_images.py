@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,8 @@ UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
 
 
 @dataclass(frozen=True, eq=False)
-class FolderImages:
-    """A wide column of image files, each decoded to a square of RGB bytes when it is indexed.
+class FolderColumn:
+    """Abstract: a wide column of image files; `shape` says what they are decoded to.
 
     Parameters
     ----------
@@ -27,21 +28,59 @@ class FolderImages:
         The folder that the paths begin in.
     paths
         One file per row.
+    noise
+        Random images in place of some rows: checks put them where a future must not matter.
+    noised
+        By row, which of them; -1 for none.
+    """
+
+    root: Path
+    paths: Sequence[str]
+    noise: NDArray[np.uint8] | None = field(default=None, kw_only=True)
+    noised: Rows | None = field(default=None, kw_only=True)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows, then the shape of one image."""
+        raise NotImplementedError
+
+    def with_noise(self, rows: Rows, rng: np.random.Generator, images: int = 16) -> Self:
+        """Return this column with random pixels in these rows."""
+        noise = rng.integers(0, 256, (images, *self.shape[1:]), np.uint8)
+        noised = np.full(len(self.paths), -1)
+        noised[rows] = rng.integers(0, images, len(rows))
+        return replace(self, noise=noise, noised=noised)
+
+    def _each(
+        self, rows: Rows, cut: Callable[[Image.Image, int], NDArray[np.uint8]]
+    ) -> NDArray[np.uint8]:
+        images = np.empty((len(rows), *self.shape[1:]), np.uint8)
+        for place, row in enumerate(rows.tolist()):
+            if self.noise is not None and self.noised is not None and self.noised[row] >= 0:
+                images[place] = self.noise[self.noised[row]]
+            else:
+                images[place] = cut(self._opened(row), place)
+        return images
+
+    def _opened(self, row: int) -> Image.Image:
+        return opened(self.root / self.paths[row])
+
+
+@dataclass(frozen=True, eq=False)
+class FolderImages(FolderColumn):
+    """A wide column of image files, each decoded to a square of RGB bytes when it is indexed.
+
+    Parameters
+    ----------
     size
         Side of the square: the shorter edge is resized to it, then the centre is cut out, as the
         released code of CLEAR does (its supplement says "longer edge").
     shorter
         What the shorter edge is resized to instead, if the square is to be the middle of more.
-    noise
-        Random images in place of some rows: checks put them where a future must not matter.
     """
 
-    root: Path
-    paths: Sequence[str]
     size: int
     shorter: int | None = None
-    noise: NDArray[np.uint8] | None = None
-    noised: Rows | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -77,27 +116,6 @@ class FolderImages:
             Uniform numbers (row, try, 4).
         """
         return self._each(rows, lambda image, place: random_part(image, self.size, tries[place]))
-
-    def _each(
-        self, rows: Rows, cut: Callable[[Image.Image, int], NDArray[np.uint8]]
-    ) -> NDArray[np.uint8]:
-        images = np.empty((len(rows), *self.shape[1:]), np.uint8)
-        for place, row in enumerate(rows.tolist()):
-            if self.noise is not None and self.noised is not None and self.noised[row] >= 0:
-                images[place] = self.noise[self.noised[row]]
-            else:
-                images[place] = cut(self._opened(row), place)
-        return images
-
-    def _opened(self, row: int) -> Image.Image:
-        return opened(self.root / self.paths[row])
-
-    def with_noise(self, rows: Rows, rng: np.random.Generator, images: int = 16) -> "FolderImages":
-        """Return this column with random pixels in these rows."""
-        noise = rng.integers(0, 256, (images, *self.shape[1:]), np.uint8)
-        noised = np.full(len(self.paths), -1)
-        noised[rows] = rng.integers(0, images, len(rows))
-        return replace(self, noise=noise, noised=noised)
 
 
 def opened(path: Path) -> Image.Image:

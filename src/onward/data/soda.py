@@ -87,7 +87,7 @@ def read_soda(root: Path) -> Soda:
 
 def labelled_folder(root: Path) -> Path:
     """Return the folder with the annotations, or say where they were expected."""
-    for folder in (root / "SSLAD-2D" / "labeled", root / "labeled", root):
+    for folder in _places(root):
         if (folder / "annotations").is_dir():
             return folder
     raise OnwardError(
@@ -95,6 +95,15 @@ def labelled_folder(root: Path) -> Path:
         "no such folder. Point to the folder that holds SSLAD-2D, or make a stand-in with: "
         "onward data make street --out DIR"
     )
+
+
+def is_soda(root: Path) -> bool:
+    """Whether a folder looks like SODA10M's."""
+    return any((folder / "annotations" / "instance_val.json").is_file() for folder in _places(root))
+
+
+def _places(root: Path) -> tuple[Path, ...]:
+    return (root / "SSLAD-2D" / "labeled", root / "labeled", root)
 
 
 def read_split(folder: Path, name: str) -> Split:

@@ -2,21 +2,31 @@
 
 from onward.memory.balanced import Balanced
 from onward.memory.biased import BiasedReservoir, dynamic
+from onward.memory.by_step import ByStep
 from onward.memory.everything import Everything
 from onward.memory.herding import herd
 from onward.memory.memory import Memory
 from onward.memory.per_class import PerClass
 from onward.memory.quota import Quota
+from onward.memory.rarest import Rarest
 from onward.memory.reservoir import Reservoir
+from onward.memory.shares import Shares
+from onward.memory.uncertain import Uncertain
+from onward.memory.weighted import Weighted
 
 __all__ = [
     "Balanced",
     "BiasedReservoir",
+    "ByStep",
     "Everything",
     "Memory",
     "PerClass",
     "Quota",
+    "Rarest",
     "Reservoir",
+    "Shares",
+    "Uncertain",
+    "Weighted",
     "dynamic",
     "herd",
 ]

@@ -66,8 +66,15 @@ class LwF(GradientMethod):
         """Choose the new samples; once there is a teacher, each is looked at twice."""
         recipe, classes = self.setting.recipe, self._teacher.classes
         recalls = recipe.augment == "none" and recipe.epochs > 1 and len(new) * classes <= MOST
+        # What is said about boxes is no row of classes.
+        recalls = recalls and self.setting.task.name != "boxes"
         self._said = Remembered(len(new), classes) if self._teachers and recalls else None
         return TrainingSet(new, epoch=len(new), forwards=2 if self._teachers else 1)
+
+    @property
+    def ordinary(self) -> bool:
+        """Whether there is no teacher yet."""
+        return not self._teachers
 
     def minimises(self, step: Step) -> Loss:
         """Return the task loss and the distance to the teacher, weighted."""

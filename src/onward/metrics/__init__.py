@@ -8,6 +8,7 @@ alone and return plain floats.
 - `onward.metrics.iirc`: overlaps of predicted and true sets of labels, sample by sample.
 - `onward.metrics.clad`: mean class accuracy over test times, the area below an accuracy curve.
 - `onward.metrics.detection`: mean average precision of boxes, in COCO's and in VOC's form.
+- `onward.metrics.retrieval`: recall of images by texts and of texts by images.
 - `onward.metrics.literature`: the differences of the older literature, whose words ("forgetting",
   "backward transfer") mean different things in different papers.
 - `onward.metrics.distance`: score by distance in time, and its rate of decay.

@@ -4,10 +4,14 @@ from collections.abc import Callable, Mapping
 
 import torch
 
+from onward.models.convnet import ConvNet
 from onward.models.heads import make_head
 from onward.models.mlp import MLP
 from onward.models.model import Model
 from onward.models.resnet32 import ResNet32
+from onward.models.resnet50d import ResNet50D
+from onward.models.small_detectors import SmallRCNN, SmallSwin
+from onward.models.torchvision_detectors import FasterRCNN, FasterRCNNSwin
 from onward.models.torchvision_resnet import ResNet18, ResNet50
 
 
@@ -21,9 +25,15 @@ def linear(
 MODELS: Mapping[str, Callable[..., Model]] = {
     "linear": linear,
     "mlp": MLP,
+    "convnet": ConvNet,
     "resnet18": ResNet18,
     "resnet32": ResNet32,
     "resnet50": ResNet50,
+    "resnet50d": ResNet50D,
+    "faster_rcnn": FasterRCNN,
+    "faster_rcnn_swin": FasterRCNNSwin,
+    "small_rcnn": SmallRCNN,
+    "small_swin": SmallSwin,
 }
 """By name: called with the shape of an input, the number of classes, a generator and ``head=``."""
 

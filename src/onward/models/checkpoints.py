@@ -1,6 +1,5 @@
 """Weights of published encoders, under whatever names they were published."""
 
-import hashlib
 import importlib
 import importlib.util
 import logging
@@ -26,6 +25,8 @@ _WRAPPERS = ("state_dict", "model", "model_state_dict")
 # Layers of a ResNet that is a plain sequence of its parts.
 _NUMBERED = {"0": "conv1", "1": "bn1", "4": "layer1", "5": "layer2", "6": "layer3", "7": "layer4"}
 _NAMED = 3
+# How many batches a statistic was made of: files of early torch lack it, nothing reads it.
+_COUNT = "num_batches_tracked"
 # Mean and deviation of the photos that CLIP was trained on.
 _CLIP_SCALE = (
     (0.48145466, 0.4578275, 0.40821073),
@@ -100,7 +101,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     """Read tensors by name, without running what is inside the file."""
     if not path.is_file():
         raise OnwardError(
-            f"expected a file of weights, found none at {path}. Give the backbone's own file with "
+            f"expected a file of weights, found none at {path}. Give the network's own file with "
             "--weights"
         )
     if path.suffix == ".safetensors":
@@ -123,15 +124,30 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 def fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
     """Give a network its weights, or say which do not fit."""
-    own = network.state_dict()
-    # How many batches a statistic was made of: files of early torch lack it, nothing reads it.
+    require_fit(network, weights, path, of=type(network).__name__)
     counts = {
         name: torch.zeros_like(count, device="cpu")
-        for name, count in own.items()
-        if name.endswith("num_batches_tracked")
+        for name, count in network.state_dict().items()
+        if name.endswith(_COUNT)
     }
-    missing = sorted(own.keys() - weights.keys() - counts.keys())
-    unexpected = sorted(weights.keys() - own.keys())
+    network.load_state_dict({**weights, **counts}, assign=True)
+
+
+def require_fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path, *, of: str) -> None:
+    """Say which weights of a file do not fit a network.
+
+    Parameters
+    ----------
+    network
+        What is to have them.
+    weights, path
+        What was read, and from where.
+    of
+        What the network is called.
+    """
+    own = network.state_dict()
+    missing = sorted(name for name in own.keys() - weights.keys() if not name.endswith(_COUNT))
+    unexpected = sorted(name for name in weights.keys() - own.keys() if not name.endswith(_COUNT))
     other = [n for n in own.keys() & weights.keys() if own[n].shape != weights[n].shape]
     problems = [
         f"{len(names)} {what} ({', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)})"
@@ -144,16 +160,9 @@ def fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
     ]
     if problems:
         raise OnwardError(
-            f"expected the weights of {type(network).__name__} in {path}, found "
-            f"{'; '.join(problems)}. Is it the file of another backbone?"
+            f"expected the weights of {of} in {path}, found {'; '.join(problems)}. Is it the file "
+            "of another network?"
         )
-    network.load_state_dict({**weights, **counts}, assign=True)
-
-
-def file_digest(path: Path) -> str:
-    """Return the hash of a file's content."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _renamed(name: str) -> str:

@@ -2,14 +2,20 @@
 
 import copy
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from torch import nn
+from torch.nn import functional
 
 from onward.errors import OnwardError
 from onward.models.heads import make_head
 from onward.models.macs import forward_macs
+
+# So many pixels are embedded at a time: what a first layer makes of them stays in the cache.
+_AT_ONCE = 2**16
+_LEAST_AT_ONCE = 8
 
 
 class Network:
@@ -31,6 +37,11 @@ class Network:
         Draws the weights, convolutions from normal distributions (Kaiming).
     head
         The last layer: ``linear`` or ``cosine``.
+    side
+        What images are scaled to before the network sees them; by default they are not.
+    weights
+        A file with the weights that the body starts from, by torchvision's names; by default they
+        are drawn. Those of its last layer are left out: the classes are others.
     """
 
     # The stem of a large network divides the side by four; below two pixels there is no picture.
@@ -52,8 +63,11 @@ class Network:
         generator: torch.Generator,
         *,
         head: str = "linear",
+        side: int | None = None,
+        weights: str | None = None,
     ) -> None:
         self._require_images(shape)
+        self._side, self._weights = side, weights
         self._graph: torch.Tensor | None = None
         self._mean, self._deviation = (
             torch.tensor(values).view(3, 1, 1) * 255 for values in self.SCALE
@@ -68,7 +82,8 @@ class Network:
         self._draw_body(generator)
         self._head = make_head(head, (self.FEATURES,), classes, generator, normal=self.NORMAL)
         self._share_weights()
-        self._body_macs = forward_macs(self._net.eval(), (3, *shape[:2]))
+        seen = shape[:2] if side is None else (side, side)
+        self._body_macs = forward_macs(self._net.eval(), (3, *seen))
 
     @property
     def features(self) -> torch.Tensor:
@@ -96,7 +111,7 @@ class Network:
         return sum(parameter.numel() for parameter in self.parameters.values())
 
     def reset(self, generator: torch.Generator) -> None:
-        """Draw all weights anew, and forget all statistics."""
+        """Draw all weights anew, or go back to those of the file, and forget all statistics."""
         self._draw_body(generator)
         self._head.reset(generator)
 
@@ -112,8 +127,11 @@ class Network:
 
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the features, with fixed statistics."""
+        height, width = inputs.shape[1:3] if self._side is None else (self._side, self._side)
+        size = max(_AT_ONCE // (height * width), _LEAST_AT_ONCE)
         with torch.no_grad():
-            return self._run(inputs, training=False)
+            parts = [inputs[start : start + size] for start in range(0, len(inputs) or 1, size)]
+            return torch.cat([self._run(part, training=False) for part in parts])
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class, and remember the graph for `backward`."""
@@ -183,10 +201,17 @@ class Network:
             self._net.train(training)
         images = inputs.permute(0, 3, 1, 2).to(torch.float32)
         images.sub_(self._mean).div_(self._deviation)
+        if self._side is not None:
+            images = functional.interpolate(
+                images, size=(self._side, self._side), mode="bilinear", align_corners=False
+            )
         features: torch.Tensor = self._net(images)
         return features
 
     def _draw_body(self, generator: torch.Generator) -> None:
+        if self._weights is not None:
+            self._load_body(Path(self._weights).expanduser())
+            return
         with torch.no_grad():
             for module in self._net.modules():
                 if isinstance(module, nn.Conv2d):
@@ -201,6 +226,17 @@ class Network:
                     ones.fill_(1)
                 for zeros in (norm.bias, norm.running_mean):
                     zeros.zero_()
+
+    def _load_body(self, path: Path) -> None:
+        from onward.models.checkpoints import read_weights, require_fit
+
+        read = read_weights(path)
+        inner = {name: value for name, value in read.items() if not name.startswith("fc.")}
+        require_fit(self._net, inner, path, of=self.NAME)
+        own = {**dict(self._net.named_parameters()), **dict(self._net.named_buffers())}
+        with torch.no_grad():
+            for name, values in own.items():
+                values.copy_(inner[name])
 
     def _share_weights(self) -> None:
         """Show the weights without their graph: who changes them in place changes the network."""

@@ -2,7 +2,7 @@
 
 Some registries pair a CPU build of torch with a CUDA build of torchvision, whose `import` then
 stops at the operator ``torchvision::nms``. Architectures, which are plain torch, need none of its
-operators; detectors need `nms` alone, and get one that is written in torch.
+operators; detectors need two, and get those of `onward.models.operators`, written in torch.
 """
 
 import importlib
@@ -14,9 +14,13 @@ from typing import Any
 import torch
 
 from onward.errors import OnwardError
+from onward.models.operators import nms, roi_align
 
-_OPERATORS = ("nms", "qnms")
-_SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+_NMS = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+_ROI_ALIGN = (
+    "(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, "
+    "int sampling_ratio, bool aligned) -> Tensor"
+)
 
 
 def torchvision() -> Any:
@@ -34,40 +38,10 @@ def torchvision() -> Any:
     _define_operators()
     module: Any = importlib.import_module("torchvision")
     # It asks whether its compiled operators are there before it calls ours.
-    module.ops.boxes._assert_has_ops = lambda: None
+    for part in ("boxes", "roi_align"):
+        asking: Any = sys.modules[f"torchvision.ops.{part}"]
+        asking._assert_has_ops, asking._has_ops = lambda: None, lambda: True
     return module
-
-
-def nms(boxes: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torch.Tensor:
-    """Return which boxes stay, best first: each removes those that overlap it too much.
-
-    Parameters
-    ----------
-    boxes
-        Corners x1, y1, x2, y2, one row per box.
-    scores
-        One per box.
-    iou_threshold
-        A box goes if intersection over union with a better one is above this.
-
-    Examples
-    --------
-    >>> boxes = torch.tensor([[0.0, 0, 2, 2], [0, 0, 2, 1], [5, 5, 6, 6]])
-    >>> nms(boxes, torch.tensor([0.9, 0.8, 0.95]), 0.4).tolist()
-    [2, 0]
-    """
-    areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
-    left = scores.argsort(descending=True, stable=True)
-    kept = []
-    while len(left):
-        best, left = left[0], left[1:]
-        kept.append(best)
-        low = torch.maximum(boxes[best, :2], boxes[left, :2])
-        high = torch.minimum(boxes[best, 2:], boxes[left, 2:])
-        shared = (high - low).clamp(min=0).prod(1)
-        # Two empty boxes give 0 / 0, which is not above any threshold: both stay.
-        left = left[~(shared / (areas[best] + areas[left] - shared) > iou_threshold)]
-    return torch.stack(kept) if kept else left
 
 
 def _compiled_operators_load(folder: Path) -> bool:
@@ -81,6 +55,8 @@ def _compiled_operators_load(folder: Path) -> bool:
 
 
 def _define_operators() -> None:
-    for name in _OPERATORS:
-        torch.library.define(f"torchvision::{name}", _SCHEMA)
+    for name, schema in (("nms", _NMS), ("qnms", _NMS), ("roi_align", _ROI_ALIGN)):
+        torch.library.define(f"torchvision::{name}", schema)
     torch.library.impl("torchvision::nms", "CPU", nms)
+    # Made of other operators, which know their gradients.
+    torch.library.impl("torchvision::roi_align", "CompositeImplicitAutograd", roi_align)

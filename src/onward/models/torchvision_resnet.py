@@ -16,11 +16,13 @@ class TorchvisionResNet(Network):
     He, Zhang, Ren and Sun, Deep Residual Learning for Image Recognition, CVPR 2016.
     """
 
+    # What torchvision calls it.
+    MADE: str
     # Of ImageNet.
     SCALE = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 
     def _body(self) -> nn.Module:
-        net: Any = getattr(torchvision().models, self.NAME.replace("-", "").lower())()
+        net: Any = getattr(torchvision().models, self.MADE)()
         net.fc = nn.Identity()
         made: nn.Module = net
         return made
@@ -29,12 +31,12 @@ class TorchvisionResNet(Network):
 class ResNet18(TorchvisionResNet):
     """Eighteen layers, as CLEAR trains them."""
 
-    NAME = "ResNet-18"
+    NAME, MADE = "ResNet-18", "resnet18"
     FEATURES = 512
 
 
 class ResNet50(TorchvisionResNet):
     """Fifty layers, as IIRC trains them on ImageNet."""
 
-    NAME = "ResNet-50"
+    NAME, MADE = "ResNet-50", "resnet50"
     FEATURES = 2048

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from onward.errors import OnwardError
 from onward.metrics import METRICS as CATALOGUE
+from onward.metrics.clad import area_below_curve
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
 from onward.results.schema import RunSpec
@@ -17,6 +18,9 @@ from onward.results.schema import RunSpec
 METRICS = ("next_domain", "forward_transfer", "in_domain", "accuracy", "backward_transfer")
 # Of the tests of all periods so far taken as one: of the last model, and as a mean over all models.
 POOLED_METRICS = ("pooled", "pooled_mean")
+# Of a static test after each period, the mean over classes, on average; and between two calls.
+STATIC_METRICS = ("amca", "area_below_curve")
+TEST = "test"
 # Of the last model alone: all there is where everything is learned at once.
 FINAL = "final"
 COSTS = ("cpu_seconds", "macs", "samples", "stored_samples", "parameters")
@@ -109,6 +113,11 @@ class Summary:
             curves = [record.static(POOLED) for record in self.records]
             found["pooled"] = Measure(tuple(float(curve[-1]) for curve in curves))
             found["pooled_mean"] = Measure(tuple(float(np.nanmean(curve)) for curve in curves))
+        if self._tests_classes():
+            found["amca"] = Measure(tuple(amca_of(record) for record in self.records))
+        if self.spec.protocol.get("curve"):
+            areas = [_area(record) for record in self.records]
+            found["area_below_curve"] = Measure(tuple(areas))
         return found
 
     @cached_property
@@ -126,6 +135,11 @@ class Summary:
         """What a run spends, mean over seeds."""
         spent = [record.cost for record in self.records if record.cost is not None]
         return {name: float(np.mean([getattr(cost, name) for cost in spent])) for name in COSTS}
+
+    def _tests_classes(self) -> bool:
+        """Whether the one test belongs to no period, and its classes count alike."""
+        tests = {score.test for score in self.records[0].scores if score.tested_on is None}
+        return TEST in tests and self.spec.task == "one_label"
 
     def _measure(self, name: str) -> Measure:
         function = CATALOGUE[name].function
@@ -164,12 +178,23 @@ def unfinished(records: Iterable[RunRecord]) -> list[RunRecord]:
 
 def shown_metrics(summaries: Sequence[Summary]) -> list[str]:
     """Return the metrics that a protocol fills; `FINAL` where all is learned at once."""
-    names = [*POOLED_METRICS, *METRICS]
+    names = [*STATIC_METRICS, *POOLED_METRICS, *METRICS]
     if summaries[0].spec.protocol["tests"] == "last":
-        names = ["pooled", FINAL]
+        names = ["amca", "pooled", FINAL]
     filled = (item.metrics for item in summaries)
     known = {name for found in filled for name, measure in found.items() if measure.known}
     return [name for name in names if name in known]
+
+
+def amca_of(record: RunRecord) -> float:
+    """Return the mean over test times of the mean over classes, as `onward.metrics.clad.amca`."""
+    over_time = record.static(TEST, "class_mean_accuracy")
+    return float(np.mean(over_time[~np.isnan(over_time)]))
+
+
+def _area(record: RunRecord) -> float:
+    seen, scores = record.curve(TEST, "class_mean_accuracy")
+    return area_below_curve(scores, seen) if len(seen) else float("nan")
 
 
 def by_setting(summaries: Sequence[Summary]) -> list[list[Summary]]:

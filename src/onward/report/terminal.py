@@ -11,6 +11,7 @@ from rich.text import Text
 
 from onward.report.comparison import decided_best
 from onward.report.summary import Measure, Summary, by_setting, shown_metrics
+from onward.report.words import METRICS
 
 
 def tables(summaries: Sequence[Summary]) -> list[Table]:
@@ -31,7 +32,7 @@ def table(summaries: Sequence[Summary]) -> Table:
     """
     spec = summaries[0].spec
     parts = [spec.benchmark, spec.data, summaries[0].protocol, f"{spec.recipe_name} recipe"]
-    parts += [f"{name} {value:g}" for name, value in spec.limits.items()]
+    parts += [f"{name} {value:,.15g}" for name, value in spec.limits.items()]
     shown = shown_metrics(summaries)
     best = {name: decided_best(summaries, name) for name in shown}
     result = Table(
@@ -45,7 +46,8 @@ def table(summaries: Sequence[Summary]) -> Table:
     )
     result.add_column("method", overflow="fold", max_width=18)
     for name in shown:
-        result.add_column(name.replace("_", "\n"), justify="right", no_wrap=True)
+        heading = METRICS[name][0].replace("-", " ").replace(" ", "\n")
+        result.add_column(heading, justify="right", no_wrap=True)
     result.add_column("CPU\nseconds", justify="right", no_wrap=True)
     result.add_column("stored\nsamples", justify="right", no_wrap=True)
     for item in summaries:

@@ -6,10 +6,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from onward.files import storage, write_atomic
 from onward.report.figures import to_png
 from onward.reproduce import words
+from onward.reproduce.box_pictures import box_pictures
 from onward.reproduce.claims import Cell, Judgement, Tested
+from onward.reproduce.drive_pictures import drive_pictures
 from onward.reproduce.engine import Outcome
 from onward.reproduce.label_pictures import label_pictures
 from onward.reproduce.pictures import curves, matrices
@@ -43,10 +47,16 @@ def write(outcome: Outcome, out: Path) -> list[Path]:
             path = out / f"{name}-curves.png"
             write_atomic(path, to_png(curves(outcome, wanted)))
             pictures = {wanted.title: path, **pictures}
-        for title, (file, figure) in label_pictures(outcome).items():
-            path = out / f"{name}-labels" / file
-            write_atomic(path, to_png(figure))
-            pictures = {title: path, **pictures}
+        more = {
+            "labels": label_pictures(outcome),
+            "drive": drive_pictures(outcome),
+            "boxes": box_pictures(outcome),
+        }
+        for kind, titled in more.items():
+            for title, (file, figure) in titled.items():
+                path = out / f"{name}-{kind}" / file
+                write_atomic(path, to_png(figure))
+                pictures = {title: path, **pictures}
         paths = {label: path.relative_to(out).as_posix() for label, path in pictures.items()}
         numbers, page = out / f"{name}.json", out / f"{name}.md"
         text = json.dumps({**to_json(outcome), "pictures": paths}, indent=1, ensure_ascii=False)
@@ -193,4 +203,9 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _pictured(outcome: Outcome) -> list[Row]:
-    return [row for row in outcome.plan.rows() if outcome.summaries[row.name]]
+    """Return the rows whose runs have tests of periods."""
+    return [
+        row
+        for row in outcome.plan.rows()
+        if any(np.isfinite(summary.matrix).any() for summary in outcome.summaries[row.name])
+    ]

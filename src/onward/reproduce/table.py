@@ -145,6 +145,8 @@ class PaperTable:
     upright
         Whether it is printed with its columns one below the other, and rows side by side: tables
         that follow methods from period to period are.
+    usual
+        Which data it is made on, where nobody says.
     """
 
     name: str
@@ -161,6 +163,7 @@ class PaperTable:
     curves: Curves | None = None
     published_runs: int = 5
     upright: bool = False
+    usual: str = "emoji"
 
     def __post_init__(self) -> None:
         rows, columns = {row.name for row in self.rows}, {column.name for column in self.columns}

@@ -39,7 +39,7 @@ def _parts(outcome: Outcome) -> Iterator[RenderableType]:
     yield Text(
         f"percent, mean{'' if table.upright else ' ± one standard deviation'}; ours: "
         f"{outcome.plan.data}, {outcome.plan.recipe} recipe, {words.seeds_used(outcome)}; "
-        f"published: {table.published_runs} runs",
+        f"published: {table.published_runs} run{'' if table.published_runs == 1 else 's'}",
         style="dim",
     )
     for text in (*table.caveats(outcome.plan.data, outcome.plan.recipe), *table.notes):

@@ -18,11 +18,12 @@ from onward.results.read import (
     check_mark,
     checkpoints,
     mark,
+    read_curve,
     read_manifest,
     read_scores,
     read_spec,
 )
-from onward.results.schema import Cost, Environment, Manifest, Progress, RunSpec, Score
+from onward.results.schema import Cost, Environment, Manifest, Point, Progress, RunSpec, Score
 from onward.types import Rows
 
 
@@ -33,6 +34,7 @@ class RunFolder:
         self.path = path
         self.spec = spec
         self.scores: list[Score] = []
+        self.curve: list[Point] = []
         manifest = read_manifest(path)
         if manifest is None:
             self._refuse_leftovers()
@@ -51,6 +53,7 @@ class RunFolder:
                 "move the folder away and run again"
             )
         self.scores = read_scores(path, manifest)
+        self.curve = read_curve(path, manifest)
         with storage(path):
             remove_drafts(path)
             remove_drafts(path / "checkpoint")
@@ -81,6 +84,13 @@ class RunFolder:
         lines = "".join(score.model_dump_json() + "\n" for score in self.scores)
         self._write("scores.jsonl", lines.encode())
         self._commit(*names)
+
+    def add_to_curve(self, points: list[Point]) -> None:
+        """Commit tests between two calls of learn."""
+        self.curve += points
+        lines = "".join(point.model_dump_json() + "\n" for point in self.curve)
+        self._write("curve.jsonl", lines.encode())
+        self._commit("curve.jsonl")
 
     def finish(self, cost: Cost) -> None:
         """Commit the cost and call the run complete."""
@@ -129,7 +139,7 @@ class RunFolder:
 
     def _refuse_leftovers(self) -> None:
         """Raise if results are here that no manifest vouches for."""
-        for name in ("scores.jsonl", "predictions", "checkpoint"):
+        for name in ("scores.jsonl", "curve.jsonl", "predictions", "checkpoint"):
             if (self.path / name).exists():
                 raise DamagedFolderError(
                     f"expected a manifest.json beside {name} in {self.path}, found none; "

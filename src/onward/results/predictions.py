@@ -35,15 +35,17 @@ def encode(
     ids
         Its id.
     targets
-        What the judge knows: a class index each, or rows of them, -1 where there are fewer.
+        What the judge knows: a class index each, rows of them, -1 where there are fewer, or boxes.
     decisions
-        What the learner answered: a class index each, or a boolean row over the classes that it
-        knew.
+        What the learner answered: a class index each, a boolean row over the classes that it
+        knew, or boxes.
     classes
         The label space that targets and decisions index into.
     """
     metadata = {"classes": json.dumps(classes)}
-    if decisions.ndim == 2:
+    if decisions.ndim == 3:
+        metadata["columns"] = str(decisions.shape[2])
+    elif decisions.ndim == 2:
         metadata["known"] = str(decisions.shape[1])
         decisions = np.packbits(decisions, axis=1)
     table = pa.table(
@@ -62,16 +64,25 @@ def encode(
 
 def _column(values: Array) -> pa.Array:
     flat = pa.array(values.reshape(-1))
-    return flat if values.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+    width = int(np.prod(values.shape[1:]))
+    return flat if values.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, width)
 
 
 def judged(table: pa.Table) -> tuple[Array, Array]:
     """Return targets and decisions as `encode` was given them."""
     target, decision = (_values(table.column(name)) for name in ("target", "decision"))
-    known = (table.schema.metadata or {}).get(b"known")
-    if known is not None:
-        decision = np.unpackbits(decision, axis=1, count=int(known)).astype(np.bool_)
+    metadata = table.schema.metadata or {}
+    if b"columns" in metadata:
+        columns = int(metadata[b"columns"])
+        return _boxes(target, columns), _boxes(decision, columns)
+    if b"known" in metadata:
+        known = int(metadata[b"known"])
+        decision = np.unpackbits(decision, axis=1, count=known).astype(np.bool_)
     return target, decision
+
+
+def _boxes(values: Array, columns: int) -> Array:
+    return values.reshape(len(values), values.shape[1] // columns, columns)
 
 
 def _values(column: pa.ChunkedArray) -> Array:

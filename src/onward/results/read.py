@@ -8,7 +8,7 @@ from pathlib import Path
 import pydantic
 
 from onward.errors import DamagedFolderError, OnwardError
-from onward.results.schema import SCHEMA, Cost, FileMark, Manifest, RunSpec, Score
+from onward.results.schema import SCHEMA, Cost, FileMark, Manifest, Point, RunSpec, Score
 
 _MOVE = "move that folder away and run again; nothing in it has been changed"
 
@@ -69,6 +69,14 @@ def read_scores(folder: Path, manifest: Manifest) -> list[Score]:
         return []
     content = check_mark(folder, "scores.jsonl", manifest.files["scores.jsonl"])
     return [Score.model_validate_json(line) for line in content.splitlines()]
+
+
+def read_curve(folder: Path, manifest: Manifest) -> list[Point]:
+    """Return the committed tests between two calls of learn."""
+    if "curve.jsonl" not in manifest.files:
+        return []
+    content = check_mark(folder, "curve.jsonl", manifest.files["curve.jsonl"])
+    return [Point.model_validate_json(line) for line in content.splitlines()]
 
 
 def read_cost(folder: Path, manifest: Manifest) -> Cost | None:

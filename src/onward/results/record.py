@@ -9,11 +9,16 @@ from numpy.typing import NDArray
 
 from onward.errors import OnwardError, unknown
 from onward.results import predictions
-from onward.results.read import check_mark, read_cost, read_manifest, read_scores, read_spec
-from onward.results.schema import Cost, Manifest, RunSpec, Score
+from onward.results.read import (
+    check_mark,
+    read_cost,
+    read_curve,
+    read_manifest,
+    read_scores,
+    read_spec,
+)
+from onward.results.schema import Cost, Manifest, Point, RunSpec, Score
 from onward.tasks import TASKS
-from onward.tasks.many_labels import label_sets
-from onward.types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +26,8 @@ class RunRecord:
     """One run: what was asked, its scores, its cost, and each single decision.
 
     ``path`` is None for a run that left no folder. ``decisions`` maps a period to the table of
-    predictions made after it, with the classes it indexes into.
+    predictions made after it, with the classes it indexes into. ``points`` are the tests between
+    two calls of learn.
     """
 
     spec: RunSpec
@@ -29,6 +35,7 @@ class RunRecord:
     cost: Cost | None
     path: Path | None
     decisions: dict[int, tuple[pa.Table, tuple[str, ...]]]
+    points: tuple[Point, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -63,43 +70,56 @@ class RunRecord:
                 values[score.learned_upto] = self._value(score, metric)
         return values
 
+    def curve(
+        self, test: str, metric: str | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return how many samples had been shown at each test on the way, and its scores."""
+        mine = [point for point in self.points if point.test == test]
+        values = [self._value(point, metric) for point in mine]
+        return np.array([point.seen for point in mine], np.int64), np.array(values, np.float64)
+
     def class_matrix(self) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-        """Return the share of right answers among the samples of each class, and the classes.
+        """Return how well each class is found, such as the share of its samples, and the classes.
 
         An array (learned_upto, tested_on, class).
         """
-        if not self.decisions:
-            raise OnwardError("this run kept no predictions; run it without --no-predictions")
-        periods = len(self.spec.periods)
-        classes = max((names for _, names in self.decisions.values()), key=len)
+        periods, classes, task = len(self.spec.periods), self._classes(), TASKS[self.spec.task]
         result = np.full((periods, periods, len(classes)), np.nan)
         for learned_upto, (table, _) in self.decisions.items():
             tested_on = table.column("tested_on").to_numpy()
-            said, true = _by_class(*predictions.judged(table), len(classes))
+            targets, decisions = predictions.judged(table)
             for period in np.unique(tested_on[tested_on != predictions.STATIC]):
                 cell = tested_on == period
-                tested, right = true[cell].sum(0), (said & true)[cell].sum(0)
-                there = tested > 0
-                result[learned_upto, period, there] = right[there] / tested[there]
+                found = task.by_class(decisions[cell], targets[cell], len(classes))
+                result[learned_upto, period] = found
         return result, classes
 
-    def _value(self, score: Score, metric: str | None) -> float:
+    def static_by_class(self, test: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+        """Return how well each class is found in a static test, and the classes.
+
+        An array (learned_upto, class).
+        """
+        classes = self._classes()
+        result = np.full((len(self.spec.periods), len(classes)), np.nan)
+        for learned_upto, (table, _) in self.decisions.items():
+            here = table.column("test").to_numpy(zero_copy_only=False) == test
+            targets, decisions = predictions.judged(table.filter(pa.array(here)))
+            found = TASKS[self.spec.task].by_class(decisions, targets, len(classes))
+            result[learned_upto] = found
+        return result, classes
+
+    def _classes(self) -> tuple[str, ...]:
+        """Return the classes of the last period; raise if no decision was kept."""
+        if not self.decisions:
+            raise OnwardError("this run kept no predictions; run it without --no-predictions")
+        return max((names for _, names in self.decisions.values()), key=len)
+
+    def _value(self, score: Score | Point, metric: str | None) -> float:
         name = metric or TASKS[self.spec.task].headline
         if name not in score.scores:
             raise unknown("score", name, score.scores, "onward show DIR --json")
         value = score.scores[name]
         return np.nan if value is None else value
-
-
-def _by_class(
-    target: Array, decision: Array, classes: int
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return decisions and targets as boolean matrices over all classes."""
-    if decision.ndim == 1:
-        decision = np.arange(classes) == decision[:, None]
-    said = np.zeros((len(decision), classes), np.bool_)
-    said[:, : decision.shape[1]] = decision
-    return said, label_sets(target, classes)
 
 
 def load_record(folder: Path, *, with_decisions: bool = True) -> RunRecord:
@@ -126,4 +146,5 @@ def load_record(folder: Path, *, with_decisions: bool = True) -> RunRecord:
         cost=read_cost(folder, manifest),
         path=folder,
         decisions=decisions,
+        points=tuple(read_curve(folder, manifest)),
     )

@@ -4,6 +4,7 @@
 ``spec.json``             `RunSpec`: what was asked; its hash names the folder
 ``env.json``              `Environment` of the process that began the run
 ``scores.jsonl``          one `Score` per line, grows period by period
+``curve.jsonl``           one `Point` per line, where a protocol tests between two calls
 ``predictions/i.parquet`` the decisions after period i: test, tested_on, id, target, decision
 ``cost.json``             `Cost`, once the run is complete
 ``log.jsonl``             what happened when, for people; never read back, not in the manifest
@@ -101,6 +102,14 @@ class Score(_Stored):
     tested_on: int | None
     test: str
     samples: int
+    scores: dict[str, float | None]
+
+
+class Point(_Stored):
+    """A test between two calls of learn: the scores once so many samples had been shown."""
+
+    seen: int
+    test: str
     scores: dict[str, float | None]
 
 

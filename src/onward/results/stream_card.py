@@ -38,7 +38,10 @@ def write_stream_card(out: Path, name: str, benchmark: Benchmark, stream: Stream
         # Where only the future is tested, the samples of a period may be both.
         rows, first = np.unique(both.rows, return_index=True)
         # Rows of labels have -1 where there is none, and those to come are not of this period.
-        labels = both.labels[first].reshape(-1)
+        labels = both.labels[first]
+        if labels.ndim == 3:  # boxes, which begin with their class
+            labels = labels[..., 0].astype(np.int64)
+        labels = labels.reshape(-1)
         known = len(period.classes)
         counts = np.bincount(labels[(labels >= 0) & (labels < known)], minlength=known)
         periods.append(
@@ -51,7 +54,7 @@ def write_stream_card(out: Path, name: str, benchmark: Benchmark, stream: Stream
                 "classes": dict(zip(period.classes, counts.tolist(), strict=True)),
             }
         )
-        if "image" in benchmark.raw.wide:
+        if "image" in benchmark.raw.wide and len(rows):
             step = max(len(rows) // _SHOWN, 1)
             shown = benchmark.raw.wide["image"][rows[::step][:_SHOWN]]
             _write(folder / f"{period.index:03d}.png", _strip(shown))

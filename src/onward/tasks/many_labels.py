@@ -72,6 +72,17 @@ class ManyLabels:
             )
         return np.asarray(found > 0)
 
+    def by_class(self, decisions: Array, targets: Array, classes: int) -> Array:
+        """Return how often a class is said where it is true; NaN where it never is.
+
+        A class that the decisions do not know yet is never said.
+        """
+        true = label_sets(targets, classes)
+        said = np.pad(decisions, ((0, 0), (0, classes - decisions.shape[1])))
+        tested, right = true.sum(0), (said & true).sum(0)
+        share = np.divide(right, tested, out=np.full(classes, np.nan), where=tested > 0)
+        return np.asarray(share)
+
     def score(self, decisions: Array, targets: Array) -> dict[str, float]:
         """Return the overlap of what was said with what is true, as a mean over samples.
 

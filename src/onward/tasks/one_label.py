@@ -84,6 +84,13 @@ class OneLabel:
             f"of type {found.dtype}"
         )
 
+    def by_class(self, decisions: Array, targets: Array, classes: int) -> Array:
+        """Return the share of right decisions on each class; NaN where it has no sample."""
+        tested = np.bincount(targets, minlength=classes)
+        right = np.bincount(targets, weights=decisions == targets, minlength=classes)
+        share = np.divide(right, tested, out=np.full(classes, np.nan), where=tested > 0)
+        return np.asarray(share)
+
     def score(self, decisions: Array, targets: Array) -> dict[str, float]:
         """Return the share of right decisions, over samples and as the mean over classes.
 
@@ -97,6 +104,8 @@ class OneLabel:
         right = decisions == targets
         if not len(right):
             return {"accuracy": float("nan"), "class_mean_accuracy": float("nan")}
-        tested = np.bincount(targets)
-        per_class = np.bincount(targets, weights=right)[tested > 0] / tested[tested > 0]
-        return {"accuracy": float(right.mean()), "class_mean_accuracy": float(per_class.mean())}
+        per_class = self.by_class(decisions, targets, int(targets.max()) + 1)
+        return {
+            "accuracy": float(right.mean()),
+            "class_mean_accuracy": float(np.nanmean(per_class)),
+        }

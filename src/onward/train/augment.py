@@ -4,9 +4,15 @@ import numpy as np
 
 from onward.errors import OnwardError
 from onward.seeds import Draws, draws
+from onward.train.variations import covered, recoloured, seen_from_elsewhere, turned
 from onward.types import Array, Rows, View
 
-AUGMENTATIONS = ("none", "flip", "crop_flip", "pad_flip", "part_flip")
+# What is done to images as they are, beside mirroring them.
+_VARIED = {
+    "flip_perspective_erase": (seen_from_elsewhere, covered),
+    "flip_rotate_colour": (turned, recoloured),
+}
+AUGMENTATIONS = ("none", "flip", "crop_flip", "pad_flip", "part_flip", *_VARIED)
 # How often a part that does not fit is tried again, as in torchvision.
 _TRIES = 10
 # How far an image without anything beyond its frame is shifted, as a share of its side.
@@ -28,7 +34,8 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
         shifts it by up to an eighth and repeats its edge. ``pad_flip`` always does that with black
         beyond the edge: of 32 pixels, four on each side, as is usual for CIFAR. ``part_flip`` cuts
         a random part out of a picture and resizes it, as is usual for ImageNet; a square without
-        more around it is shifted.
+        more around it is shifted. ``flip_perspective_erase`` and ``flip_rotate_colour`` are those
+        of CLAD's challenge, see `onward.train.variations`.
     key
         What the variation is drawn from: the same again when a call is resumed.
     """
@@ -42,7 +49,9 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
             "augment none"
         )
     rng = draws(Draws.VARIATION, *key)
-    mirrored = rng.random(len(positions)) < 0.5
+    if augment in _VARIED:
+        return varied(view.inputs(positions), augment, rng)
+    mirrored = which_mirrored(rng, len(positions))
     images = None
     if augment == "part_flip":
         images = view.resized_parts(positions, rng.random((len(positions), _TRIES, 4)))
@@ -55,6 +64,31 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
         images = view.inputs(positions)
     images[mirrored] = images[mirrored, :, ::-1]
     return images
+
+
+def varied(images: Array, augment: str, rng: np.random.Generator) -> Array:
+    """Return these images varied: those that are mirrored, and then otherwise changed.
+
+    Parameters
+    ----------
+    images
+        Bytes; they stay as they are.
+    augment
+        ``flip_perspective_erase`` or ``flip_rotate_colour``.
+    rng
+        Draws how.
+    """
+    mirrored = which_mirrored(rng, len(images))
+    found = images.copy()
+    found[mirrored] = images[mirrored, :, ::-1]
+    for change in _VARIED[augment]:
+        found = change(found, rng)
+    return found
+
+
+def which_mirrored(rng: np.random.Generator, count: int) -> Array:
+    """Return which of so many images are mirrored: the first numbers that a variation draws."""
+    return rng.random(count) < 0.5
 
 
 def shifted(images: Array, at: Array, *, black: bool = False) -> Array:

@@ -1,6 +1,7 @@
 """Gradient descent under way: one call of `learn`, or several that see the same batches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,8 +11,8 @@ from onward.errors import BudgetSpentError
 from onward.models.bank import side_by_side
 from onward.models.model import Model
 from onward.train.method import GradientMethod, Step, TrainingSet
+from onward.train.optimizers import clip, optimizer
 from onward.train.recipe import Recipe
-from onward.train.sgd import SGD
 from onward.train.steps import Inputs, Steps
 from onward.train.validation import Validation
 
@@ -54,18 +55,12 @@ class Descent:
     ) -> None:
         self.method, self.model, self.training = method, model, training
         self.key, self.done = key, done
-        self.batch_size, self.augment = recipe.batch_size, recipe.augment
+        self.batch_size, self.augment = training.batch or recipe.batch_size, recipe.augment
         self.budget, self._recipe, self._after_step = budget, recipe, after_step
         self.validation, self._epochs = validation, epochs
         budget.declare(parameters=model.size)
-        self._optimizer = SGD(
-            model.parameters,
-            momentum=recipe.momentum,
-            weight_decay=recipe.weight_decay,
-            velocity=velocity,
-            still=method.still(model),
-        )
-        self.steps = Steps(training, recipe.batch_size, key)
+        self._optimizer = optimizer(model.parameters, recipe, velocity, method.still(model))
+        self.steps = Steps(training, self.batch_size, key)
         self.total = self._steps_affordable() if training.epoch else 0
 
     @property
@@ -76,26 +71,58 @@ class Descent:
     def sees_what(self, other: "Descent") -> bool:
         """Whether another one sees the same batches, step by step."""
         mine, others = self.training, other.training
-        return (
+        return other is self or (
             (self.key, self.batch_size, self.augment)
             == (other.key, other.batch_size, other.augment)
             and (mine.epoch, mine.replay, mine.apart) == (others.epoch, others.replay, others.apart)
+            and mine.draw is others.draw is None
             and mine.view.shows_what(others.view)
         )
+
+    def learns_what(self, other: "Descent") -> bool:
+        """Whether another one that sees the same batches will move the same weights alike."""
+        return (
+            self.method.ordinary
+            and other.method.ordinary
+            and self._recipe == other._recipe
+            and (self.total, self.rate) == (other.total, other.rate)
+            and not (self.validation.asked or other.validation.asked)
+            and self.method.still(self.model) == other.method.still(other.model)
+            and all(
+                _equal(mine, others)
+                for mine, others in zip(self._moving, other._moving, strict=True)
+            )
+        )
+
+    def follow(self, other: "Descent") -> None:
+        """Be where another one is that has learned the same."""
+        for mine, others in zip(self._moving, other._moving, strict=True):
+            for name, values in others.items():
+                mine[name].copy_(values)
+        self.done += 1
+        self._after_step()
+
+    @property
+    def _moving(self) -> tuple[dict[str, torch.Tensor], ...]:
+        """Everything that a step changes."""
+        return self.model.parameters, self.model.buffers, self.velocity
 
     @property
     def rate(self) -> float:
         """The learning rate of the next step."""
-        return self._recipe.rate(self.done, self.total) * self.validation.slowed
+        slowed = self.validation.slowed * self.method.pace
+        return self._recipe.rate(self.done, self.total) * slowed
 
-    def spend(self, samples: int) -> None:
+    def spend(self, samples: int, new: int) -> None:
         """Pay for the next step."""
         macs = self.model.macs * self.training.forwards * samples
-        self.budget.spend(iterations=1, macs=macs, batch_size=samples)
+        self.budget.spend(iterations=1, macs=macs, batch_size=samples, new_in_batch=new)
 
     def move(self, batch: Step) -> None:
         """Finish a step whose gradient is there."""
         self.method.gradient(batch)
+        if self._recipe.clip is not None:
+            clip(self.model.parameters, self._recipe.clip)
         self._optimizer.step(batch.rate)
         self.done += 1
         if self.done % self.steps.per_epoch == 0:
@@ -107,9 +134,10 @@ class Descent:
         limits, training = self.budget.limits, self.training
         looks = (self.batch_size + training.replay) * training.forwards
         macs = self.model.macs * looks + self.validation.macs / self.steps.per_epoch
+        wanted = self._epochs * -(-training.epoch // self._recipe.batch_size)
         steps_paid = int(
             min(
-                min(self._epochs, limits.get("passes", np.inf)) * self.steps.per_epoch,
+                min(wanted, limits.get("passes", np.inf) * self.steps.per_epoch),
                 limits.get("iterations", np.inf),
                 limits.get("macs", np.inf) // macs,
             )
@@ -145,28 +173,60 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
     training, views = first.training, [descent.training.view for descent in level]
     inputs_of = Inputs(training, first.batch_size, first.augment, first.key)
     labels = torch.tensor(training.view.labels)
-    bank = side_by_side([descent.model for descent in level])
+    flocks = _flocks(level)
+    leaders = [flock.leader for flock in flocks]
+    bank = side_by_side([leader.model for leader in leaders])
     try:
         for step in range(first.done, until):
             positions = first.steps[step]
+            new = int(np.count_nonzero(positions < training.epoch))
             for descent in level:
-                descent.spend(len(positions))
+                descent.spend(len(positions), new)
             inputs = torch.from_numpy(inputs_of(step, positions, views))
             targets = labels.index_select(0, torch.from_numpy(positions))
-            replayed = np.count_nonzero(positions >= training.epoch) if training.replay else 0
-            new = len(positions) - int(replayed)
+            targets = inputs_of.labels(step, targets, inputs.shape[-2])
             said = bank.forward(inputs[:new] if training.apart else inputs)
             batches = [
-                Step(descent.model, inputs, outputs, targets, new, positions, descent.rate)
-                for descent, outputs in zip(level, said, strict=True)
+                Step(leader.model, inputs, outputs, targets, new, positions, leader.rate)
+                for leader, outputs in zip(leaders, said, strict=True)
             ]
-            bank.backward(
-                [
-                    descent.method.minimises(batch)
-                    for descent, batch in zip(level, batches, strict=True)
+            # Where the outputs bring a graph, as boxes do, who adds losses goes on with it.
+            with torch.enable_grad():
+                losses = [
+                    leader.method.minimises(batch)
+                    for leader, batch in zip(leaders, batches, strict=True)
                 ]
-            )
-            for descent, batch in zip(level, batches, strict=True):
-                descent.move(batch)
+            bank.backward(losses)
+            for flock, batch in zip(flocks, batches, strict=True):
+                flock.leader.move(batch)
+                for follower in flock.followers:
+                    follower.follow(flock.leader)
     finally:
         bank.release()
+
+
+class _Flock(NamedTuple):
+    """Descents that learn the same: one does the work, and the others take its weights over."""
+
+    leader: Descent
+    followers: list[Descent]
+
+
+def _flocks(level: Sequence[Descent]) -> list[_Flock]:
+    """Put descents together that will learn the same: several methods begin alike."""
+    flocks: list[_Flock] = []
+    for descent in level:
+        for flock in flocks:
+            if descent.learns_what(flock.leader):
+                flock.followers.append(descent)
+                break
+        else:
+            flocks.append(_Flock(descent, []))
+    return flocks
+
+
+def _equal(mine: Mapping[str, torch.Tensor], others: Mapping[str, torch.Tensor]) -> bool:
+    return mine.keys() == others.keys() and all(
+        values.shape == others[name].shape and torch.equal(values, others[name])
+        for name, values in mine.items()
+    )

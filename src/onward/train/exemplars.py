@@ -6,7 +6,7 @@ import numpy as np
 
 from onward.budget import Budget
 from onward.errors import OnwardError
-from onward.memory import PerClass, Reservoir
+from onward.memory import Memory, PerClass, Reservoir
 from onward.train.kept import Kept, whole
 from onward.train.method import may_read_again
 from onward.types import Array, Samples, Setting, View
@@ -73,7 +73,9 @@ class Exemplars:
         self._memory.restore(state)
 
 
-def memory_for(setting: Setting, memory: int | None, per_class: int | None) -> Kept | Exemplars:
+def memory_for(
+    setting: Setting, memory: int | None, per_class: int | None
+) -> Kept[Memory] | Exemplars:
     """Return the memory of a method that can have either kind, ready to be used.
 
     Parameters
@@ -91,6 +93,7 @@ def memory_for(setting: Setting, memory: int | None, per_class: int | None) -> K
             f"{memory} and per_class {per_class}. Leave one of them out"
         )
     number = setting.recipe.per_class if memory is None and per_class is None else per_class
+    made: Kept[Memory] | Exemplars
     made = Kept(Reservoir, memory) if number is None else Exemplars(number)
     made.begin(setting)
     return made

@@ -1,7 +1,7 @@
 """The memory of a method: made when its size is known, held by the budget, saved."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -10,8 +10,10 @@ from onward.errors import OnwardError
 from onward.memory import Memory
 from onward.types import Setting, View
 
+M = TypeVar("M", bound=Memory, covariant=True)
 
-class Kept:
+
+class Kept(Generic[M]):
     """A memory that is made with the first view, since "one bucket" is the size of that view.
 
     Parameters
@@ -23,10 +25,10 @@ class Kept:
         view has, and never more than the budget allows.
     """
 
-    def __init__(self, make: Callable[..., Memory], capacity: int | None) -> None:
+    def __init__(self, make: Callable[..., M], capacity: int | None) -> None:
         self._make = make
         self._capacity = whole(capacity)
-        self._memory: Memory | None = None
+        self._memory: M | None = None
 
     def begin(self, setting: Setting) -> None:
         """Take note of the recipe and the seed."""
@@ -37,13 +39,18 @@ class Kept:
 
     def admit(self, new: View, budget: Budget) -> None:
         """Let the new samples compete for a place, and hold those that are kept."""
+        memory = self.ready(new, budget)
+        memory.admit(new.rows, new.labels)
+        budget.hold(memory.rows)
+
+    def ready(self, new: View, budget: Budget) -> M:
+        """Return the memory, made with the first view."""
         if self._memory is None:
             usual = min(
                 self._setting.recipe.memory or len(new), budget.limits.get("stored_samples", np.inf)
             )
             self._memory = self._made(int(usual) if self._capacity is None else self._capacity)
-        self._memory.admit(new.rows, new.labels)
-        budget.hold(self._memory.rows)
+        return self._memory
 
     def alone(self, new: View) -> View:
         """Return a view of the kept samples."""
@@ -66,7 +73,7 @@ class Kept:
             self._memory = self._made(state["capacity"])
             self._memory.restore(state["memory"])
 
-    def _made(self, capacity: int) -> Memory:
+    def _made(self, capacity: int) -> M:
         return self._make(capacity, seed=self._setting.seed)
 
 

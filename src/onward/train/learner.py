@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch
 from torch.utils.dlpack import from_dlpack
 
 from onward.budget import Budget, working
-from onward.errors import DamagedFolderError, OnwardError
+from onward.errors import DamagedFolderError, OnwardError, unknown
 from onward.models import MODELS, Model
 from onward.results.state import load_state, save_state
 from onward.seeds import Draws, draws
@@ -37,8 +38,8 @@ class GradientLearner:
 
     def __init__(self, method: GradientMethod, setting: Setting) -> None:
         self.method = method
-        self.setting = setting
-        self._recipe = setting.recipe
+        self._recipe = method.trained_by(setting.recipe)
+        self.setting = replace(setting, recipe=self._recipe)
         self._model: Model | None = None
         self._shape: tuple[int, ...] = ()
         self._calls = 0
@@ -47,7 +48,9 @@ class GradientLearner:
         self._method_before: dict[str, Any] = {}
         # Of a call that was interrupted and is to be made again: the checkpoint.
         self._interrupted: dict[str, Any] | None = None
-        method.begin(setting)
+        # The optimiser's, where it goes on from call to call.
+        self._velocity: dict[str, torch.Tensor] = {}
+        method.begin(self.setting)
 
     def learn(self, view: View, budget: Budget) -> None:
         """Train on the view as the method says."""
@@ -74,7 +77,7 @@ class GradientLearner:
             "parameters": {name: p.numpy() for name, p in self._model.parameters.items()},
             "buffers": {name: b.numpy() for name, b in self._model.buffers.items()},
             "validation": {} if descent is None else descent.validation.state(),
-            "velocity": {} if descent is None else to_arrays(descent.velocity),
+            "velocity": to_arrays(self._velocity if descent is None else descent.velocity),
             "method": self.method.state() if descent is None else self._method_before,
             "method_inside": {} if descent is None else self.method.state_inside(),
         }
@@ -92,6 +95,7 @@ class GradientLearner:
             for name, values in state["buffers"].items():
                 self._model.buffers[name].copy_(torch.from_numpy(values))
             self.method.restore(state["method"])
+            self._velocity = to_tensors(state["velocity"]) if self._recipe.goes_on else {}
             self._interrupted = None if state["steps_done"] is None else state
         except KeyError as error:
             raise DamagedFolderError(
@@ -129,7 +133,7 @@ class GradientLearner:
             epochs=self._recipe.epochs_of(self._calls),
             key=(self.setting.seed, self._calls),
             done=before["steps_done"] if before else 0,
-            velocity=to_tensors(before["velocity"]) if before else {},
+            velocity=to_tensors(before["velocity"]) if before else self._velocity,
             after_step=lambda: budget.checkpoint(self),
         )
         return self._descent
@@ -140,6 +144,8 @@ class GradientLearner:
             self._descent.model.forget()
             self._descent.validation.settle()
             self.method.afterwards(self._descent.model, view, budget)
+            if self._recipe.goes_on:
+                self._velocity = self._descent.velocity
             self._descent = None
             self._calls += 1
 
@@ -153,7 +159,19 @@ class GradientLearner:
 
     def _new_model(self, classes: int) -> Model:
         name, head = self._recipe.model, self.method.head
-        sizes = {"hidden": self._recipe.hidden} if name == "mlp" else {}
+        if name not in MODELS:
+            raise unknown("model", name, MODELS, "onward.models.MODELS")
+        sizes: dict[str, Any] = {"hidden": self._recipe.hidden} if name == "mlp" else {}
+        for name_of in ("side", "weights"):
+            given = getattr(self._recipe, name_of)
+            if given is None:
+                continue
+            if name in ("linear", "mlp"):
+                raise OnwardError(
+                    f"expected a network of images to have {name_of} = {given}, found the model "
+                    f"{name}. Leave it out, or choose another model"
+                )
+            sizes[name_of] = given
         return MODELS[name](self._shape, classes, self._generator(), head=head, **sizes)
 
     def _generator(self) -> torch.Generator:

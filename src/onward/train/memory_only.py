@@ -3,6 +3,7 @@
 from typing import Any
 
 from onward.budget import Budget
+from onward.memory import Memory
 from onward.train.kept import Kept
 from onward.train.method import GradientMethod, Start, TrainingSet, check_start
 from onward.types import Setting, View
@@ -19,7 +20,7 @@ class MemoryOnly(GradientMethod):
         Which weights to start from: the ``last`` or ``random`` ones.
     """
 
-    def __init__(self, memory: Kept, start: Start) -> None:
+    def __init__(self, memory: Kept[Memory], start: Start) -> None:
         self._memory = memory
         self.start = check_start(start)
 

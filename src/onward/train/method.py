@@ -1,11 +1,14 @@
 """The five questions that every gradient method answers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from onward.budget import Budget
 from onward.errors import OnwardError
+from onward.train.recipe import Recipe
 from onward.types import Loss, Rows, Setting, View
 
 if TYPE_CHECKING:
@@ -34,6 +37,12 @@ class TrainingSet:
     apart
         Whether replayed samples are left to the method: the batch's outputs are then those of the
         new samples alone.
+    draw
+        Chooses for each batch which samples it replays, `replay` at most, in place of chance: given
+        the positions of its new samples and a generator, it returns positions.
+    batch
+        How many samples of the epoch each batch has, where the method wants another number than
+        the recipe says. There are as many steps as with the recipe's, and so fewer or more epochs.
     """
 
     view: View
@@ -41,11 +50,13 @@ class TrainingSet:
     replay: int = 0
     forwards: int = 1
     apart: bool = False
+    draw: Callable[[Rows, np.random.Generator], Rows] | None = None
+    batch: int | None = None
 
     @property
     def replays_all(self) -> bool:
         """Whether every batch gets all samples that are only replayed."""
-        return 0 < self.replay == len(self.view) - self.epoch
+        return self.draw is None and 0 < self.replay == len(self.view) - self.epoch
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +91,22 @@ class GradientMethod:
     `restore`; that is all it needs to resume. One that only starts from other weights than the last
     ones sets `start`. One that needs another last layer than a linear one names it in `head`, and
     one that takes the weights of the epoch with the best score on the validation samples, where a
-    benchmark has any, sets `keeps_best`.
+    benchmark has any, sets `keeps_best`. One that is trained otherwise than the recipe says, with
+    another optimiser or smaller batches, says so in `trained_by`, and by `pace` if it slows down.
     """
 
     start: Start = "last"
     head: Literal["linear", "cosine"] = "linear"
     keeps_best: bool = False
+
+    def trained_by(self, recipe: Recipe) -> Recipe:
+        """Return how it is trained, given what the benchmark's recipe says: here, as that says."""
+        return recipe
+
+    @property
+    def pace(self) -> float:
+        """What the learning rate is multiplied by in the next step."""
+        return 1.0
 
     def begin(self, setting: Setting) -> None:
         """Prepare for a run, before anything is seen."""
@@ -113,6 +134,17 @@ class GradientMethod:
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Do what is due once the new samples are learned: here, nothing."""
+
+    @property
+    def ordinary(self) -> bool:
+        """Whether this call minimises the task loss and leaves gradient and rate alone.
+
+        Methods of which that is true of their first call alone, before they have a teacher, say so
+        themselves: with the same samples and weights, they learn the same as finetuning.
+        """
+        mine, usual = type(self), GradientMethod
+        asked = ("minimises", "gradient", "pace")
+        return all(getattr(mine, name) is getattr(usual, name) for name in asked)
 
     def state(self) -> dict[str, Any]:
         """Return what must survive from one call to the next."""

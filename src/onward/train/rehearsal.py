@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from onward.budget import Budget
+from onward.memory import Memory
 from onward.train.exemplars import Exemplars
 from onward.train.kept import Kept
 from onward.train.method import GradientMethod, TrainingSet
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Rehearsal(GradientMethod):
-    """Abstract: in every epoch each new and each kept sample is seen once.
+    """Abstract: keep a memory; in every epoch each new and each kept sample is seen once.
 
     Parameters
     ----------
@@ -21,7 +22,7 @@ class Rehearsal(GradientMethod):
         What is kept.
     """
 
-    def __init__(self, memory: Kept | Exemplars) -> None:
+    def __init__(self, memory: Kept[Memory] | Exemplars) -> None:
         self._memory = memory
 
     def begin(self, setting: Setting) -> None:
@@ -33,6 +34,11 @@ class Rehearsal(GradientMethod):
         """Choose the new samples and the memory alike."""
         both = self._memory.beside(new)
         return TrainingSet(both, epoch=len(both))
+
+    def with_some(self, new: View, old: int) -> TrainingSet:
+        """Choose the new samples instead, and for each batch of them so many of the memory."""
+        both = self._memory.beside(new)
+        return TrainingSet(both, epoch=len(new), replay=min(old, len(both) - len(new)))
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Take new samples into memory."""

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import torch
 
+from onward.train.weights import grown
+
 
 class SGD:
     """The update of `torch.optim.SGD`, without the bookkeeping that costs more than a small step.
@@ -37,9 +39,11 @@ class SGD:
         self._momentum = momentum
         self._weight_decay = weight_decay
         self._still = still or {}
-        self.velocity = dict(velocity) or {
-            name: torch.zeros_like(parameter) for name, parameter in parameters.items()
-        }
+        self.velocity = dict(velocity)
+        for name, parameter in parameters.items():
+            before = velocity.get(name)
+            if before is None or before.shape != parameter.shape:
+                self.velocity[name] = grown(before, parameter)
 
     def step(self, learning_rate: float) -> None:
         """Move every weight once."""

@@ -1,11 +1,14 @@
 """Which samples each step of a descent sees, and their inputs."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from onward.errors import OnwardError
 from onward.seeds import Draws, draws
-from onward.train.augment import augmented
+from onward.tasks.boxes import mirrored
+from onward.train.augment import augmented, which_mirrored
 from onward.train.method import TrainingSet
 from onward.types import Array, Rows, View
 from onward.view import aligned
@@ -16,7 +19,7 @@ class Steps:
 
     Every epoch is a new permutation of the samples that make it up. Replayed samples come round
     in permutations too, so that each is seen about as often as the others; where a batch replays
-    all of them, they stand in their own order.
+    all of them, they stand in their own order. A method may also choose them batch by batch.
     """
 
     def __init__(self, training: TrainingSet, batch_size: int, key: Sequence[int]) -> None:
@@ -32,7 +35,10 @@ class Steps:
             self._shuffle(epoch)
         chosen = self._order[batch * self._size : (batch + 1) * self._size]
         replay = self._training.replay
-        if self._training.replays_all:
+        if self._training.draw is not None:
+            rng = draws(Draws.BATCHES, *self._key, epoch, batch)
+            again = self._training.draw(chosen, rng)[:replay]
+        elif self._training.replays_all:
             again = self._replay
         else:
             again = self._replay[batch * replay : (batch + 1) * replay]
@@ -44,7 +50,7 @@ class Steps:
         self._order = rng.permutation(self._training.epoch)
         spare = np.arange(self._training.epoch, len(self._training.view))
         self._replay = spare
-        if not self._training.replays_all:
+        if self._training.draw is None and not self._training.replays_all:
             wanted = self.per_epoch * self._training.replay if len(spare) else 0
             rounds = [rng.permutation(spare) for _ in range(-(-wanted // max(len(spare), 1)))]
             self._replay = np.concatenate(rounds) if rounds else spare[:0]
@@ -90,3 +96,25 @@ class Inputs:
         if not np.may_share_memory(inputs, place):
             place[...] = inputs
         return self._buffer[self._size - len(new) :]
+
+    def labels(self, step: int, labels: Any, width: int) -> Any:
+        """Return a batch's labels as its images were varied: boxes move along, classes stay.
+
+        Parameters
+        ----------
+        step
+            Which one.
+        labels
+            Those of its samples, in their order: a tensor.
+        width
+            Of its images.
+        """
+        if labels.ndim != 3 or self._augment == "none":
+            return labels
+        if self._augment != "flip":
+            raise OnwardError(
+                f"expected augment none or flip where boxes are learned, found {self._augment!r}: "
+                "boxes do not move along with a crop"
+            )
+        rng = draws(Draws.VARIATION, *self._key, step)
+        return mirrored(labels, which_mirrored(rng, len(labels)), width)

@@ -38,12 +38,15 @@ def fitted(kept: "Mapping[str, Tensor]", parameters: "Mapping[str, Tensor]") -> 
 
     Only a head grows, at the end of its first axis; all other shapes stay.
     """
-    grown = {}
-    for name, parameter in parameters.items():
-        grown[name] = parameter.new_zeros(parameter.shape)
-        if name in kept:
-            grown[name][: len(kept[name])] = kept[name]
-    return grown
+    return {name: grown(kept.get(name), parameter) for name, parameter in parameters.items()}
+
+
+def grown(kept: "Tensor | None", parameter: "Tensor") -> "Tensor":
+    """Return a tensor of the parameter's shape, which begins with what was kept."""
+    larger = parameter.new_zeros(parameter.shape)
+    if kept is not None:
+        larger[: len(kept)] = kept
+    return larger
 
 
 def to_arrays(kept: "Mapping[str, Tensor]") -> dict[str, Array]:

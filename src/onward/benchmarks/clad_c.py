@@ -1,0 +1,194 @@
+"""CLAD-C: which object is this, on one drive through days and nights.
+
+Verwimp et al., CLAD: A realistic Continual Learning benchmark for Autonomous Driving, Neural
+Networks 2023. Objects are cut out of a dash camera's frames and come in order of time, ten at a
+time. The mix of classes swings with day and night; nobody says when. One test of all days and
+places is given after each of the six days and nights.
+"""
+
+import hashlib
+from dataclasses import replace
+from datetime import date
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from onward.benchmarks.clad_data import STREET, card_of, soda_of
+from onward.benchmarks.clad_recipes import OBJECT_RECIPES
+from onward.benchmarks.listed import Listed
+from onward.benchmarks.progress import reading_images
+from onward.data.cache import cache_folder
+from onward.data.clad_crops import crops
+from onward.data.clad_sets import DAYS_AND_NIGHTS, clad_c
+from onward.data.soda import Soda
+from onward.data.soda_words import CATEGORIES, DOMAINS
+from onward.errors import OnwardError, unknown
+from onward.protocols import DRIVING
+from onward.tasks.one_label import OneLabel
+from onward.types import Array, Benchmark, Period, Protocol, Samples, Stream, Table
+
+LISTED = Listed(
+    summary="Which object is this, on one drive through days and nights?",
+    task="one_label",
+    data=(STREET, "a folder with SODA10M's SSLAD-2D"),
+    recipes=("cpu", "paper"),
+    protocols=tuple(DRIVING),
+    usual=STREET,
+)
+CLASSES = tuple(CATEGORIES.values())
+TEST = "test"
+_SIZES = {"cpu": 32, "paper": 64}
+_BOX = ("x", "y", "w", "h")
+
+
+def load(
+    data: str = STREET,
+    protocol: str = "online",
+    recipe: str = "cpu",
+    *,
+    model: str | None = None,
+    weights: str | None = None,
+    size: int | None = None,
+    judge: str = TEST,
+    min_area: float = 1024,
+    drop_occluded: int | None = 0,
+    curve: int | None = None,
+    frames: int | None = None,
+) -> Benchmark:
+    """Load CLAD-C: Emoji Street, or SODA10M from a folder, see ``docs/clad_data.md``.
+
+    Parameters
+    ----------
+    data
+        ``street``, which is drawn when it is first asked for, or a folder with ``SSLAD-2D``.
+    protocol
+        ``online``, with the rules of the challenge, or ``joint``.
+    recipe
+        ``paper``, or ``cpu``, which trains a small network from scratch.
+    model
+        What is trained; by default what the recipe says.
+    weights
+        A file with the weights that it starts from: the paper's are torchvision's of ImageNet.
+    size
+        The side of the crops: by default 32 with ``cpu``, as the paper says, and 64 with ``paper``,
+        as both released codes have it.
+    judge
+        What is tested: the ``test`` part, or the ``validation`` part.
+    min_area
+        Smaller objects are left out: pixels of a frame of 1,920 x 1,080.
+    drop_occluded
+        Objects whose field ``occluded`` has this value are left out, see `clad_c`.
+    curve
+        Test also after every so many objects, for the area below the accuracy curve.
+    frames
+        Of Emoji Street: about how many frames.
+    """
+    if protocol not in DRIVING:
+        raise unknown("protocol of clad-c", protocol, DRIVING, "onward list benchmarks")
+    if recipe not in _SIZES:
+        raise unknown("recipe", recipe, _SIZES, "onward list benchmarks")
+    if judge not in (TEST, "validation"):
+        raise unknown("judge of clad-c", judge, (TEST, "validation"), "onward run --help")
+    side = _SIZES[recipe] if size is None else size
+    name, soda = soda_of(data, frames)
+    objects = clad_c(soda, min_area=min_area, drop_occluded=drop_occluded)
+    table = _table(soda, objects, side)
+    return Benchmark(
+        name="clad-c",
+        data=name,
+        card=card_of(name, "CLAD-C", LISTED.summary, _numbers(objects)),
+        task=OneLabel(),
+        protocol=replace(DRIVING[protocol], curve=curve),
+        raw=table,
+        prepare=images_as_inputs,
+        cut=partial(cut_drive, judge=judge),
+        recipes=OBJECT_RECIPES.of(protocol, model, weights),
+        recipe=recipe,
+        files=(soda.folder, cache_folder()),
+        options=_asked(side, judge, min_area, drop_occluded) | OBJECT_RECIPES.options(weights),
+    )
+
+
+def _asked(size: int, judge: str, min_area: float, drop_occluded: int | None) -> dict[str, Any]:
+    """Return what was asked beyond the usual; the size of the crops is always told."""
+    asked = {"judge": judge, "min_area": min_area, "drop_occluded": drop_occluded}
+    usual = {"judge": TEST, "min_area": 1024, "drop_occluded": 0}
+    return {"size": size, **{name: value for name, value in asked.items() if value != usual[name]}}
+
+
+def _table(soda: Soda, objects: pa.Table, size: int) -> Table:
+    if not len(objects):
+        raise OnwardError(f"expected objects in {soda.folder}, found none that is large enough")
+    boxes = np.column_stack([objects.column(name).to_numpy() for name in _BOX])
+    digest = _digest(soda, objects)
+    with reading_images("cutting objects out of frames") as watch:
+        images = crops(
+            soda.folder, objects.column("path").to_pylist(), boxes, size, digest[:16], watch
+        )
+    columns = objects.select(["id", "time", "label", "set", "number", *DOMAINS])
+    # Frames of one drive show the same objects: they must not be on both sides of a split.
+    columns = columns.append_column("group", objects.column("video"))
+    return Table(columns, {"image": images}, digest=digest, shown=("time",))
+
+
+def _digest(soda: Soda, objects: pa.Table) -> str:
+    """Hash the annotations and what was chosen out of them."""
+    chosen = hashlib.sha256()
+    for split in (soda.train, soda.val, soda.test):
+        chosen.update(split.digest.encode())
+    chosen.update("\n".join(objects.column("id").to_pylist()).encode())
+    return chosen.hexdigest()
+
+
+def images_as_inputs(table: Table) -> Table:
+    """Let learners see the images as they are."""
+    return table.with_input(table.wide["image"])
+
+
+def cut_drive(table: Table, protocol: Protocol, seed: int, *, judge: str) -> Stream:
+    """Cut the drive into days and nights; no seed changes them.
+
+    Parameters
+    ----------
+    table
+        The objects.
+    protocol, seed
+        As of `Benchmark.cut`.
+    judge
+        Which part is tested.
+    """
+    index = {name: number for number, name in enumerate(CLASSES)}
+    labels = np.array([index[name] for name in table.values("label")], np.int64)
+    number, part = table.values("number"), table.values("set")
+
+    def samples(chosen: Array) -> Samples:
+        rows = np.flatnonzero(chosen)
+        return Samples(rows, labels[rows])
+
+    nothing = samples(number < -1)
+    periods = tuple(
+        Period(place, _named(day, light), day, day, samples(number == place), nothing, CLASSES)
+        for place, (day, light) in enumerate(DAYS_AND_NIGHTS)
+    )
+    return Stream(table, periods, {TEST: samples(part == judge)})
+
+
+def _named(day: date, light: str) -> str:
+    return f"{day:%m-%d} {'day' if light == 'Daytime' else 'night'}"
+
+
+def _numbers(objects: pa.Table) -> dict[str, Any]:
+    def count(part: str) -> int:
+        return int(np.count_nonzero(_values(objects, "set") == part))
+
+    labels = _values(objects, "label")[_values(objects, "set") == "train"]
+    return {
+        "objects": {part: count(part) for part in ("train", "validation", TEST)},
+        "training objects by class": {name: int((labels == name).sum()) for name in CLASSES},
+    }
+
+
+def _values(objects: pa.Table, name: str) -> Array:
+    return np.asarray(objects.column(name).to_numpy(zero_copy_only=False))

@@ -1,0 +1,79 @@
+"""Where CLAD's frames come from: a folder of SODA10M's layout, or Emoji Street, made when asked."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from onward.benchmarks.progress import reading_images
+from onward.data.cache import cache_folder
+from onward.data.soda import Soda, read_soda
+from onward.data.street.drives import FRAMES
+from onward.errors import OnwardError
+from onward.files import locked
+from onward.types import Card
+
+STREET = "street"
+# Of the drawing: another version is another folder.
+_VERSION = 1
+_CITATION = (
+    "Verwimp et al., CLAD: A realistic Continual Learning benchmark for Autonomous Driving, Neural "
+    "Networks 2023"
+)
+
+
+def soda_of(data: str, frames: int | None) -> tuple[str, Soda]:
+    """Read the annotations; return what the data is called, too.
+
+    Parameters
+    ----------
+    data
+        ``street``, or a folder of SODA10M's layout.
+    frames
+        Of Emoji Street: about how many frames.
+    """
+    if data == STREET:
+        return STREET, read_soda(street_folder(frames or FRAMES))
+    if frames is not None:
+        raise OnwardError(f"expected frames with data='{STREET}' only, found it with {data!r}")
+    folder = Path(data).expanduser()
+    if not folder.is_dir():
+        raise OnwardError(
+            f"expected '{STREET}', or a folder that holds SODA10M's SSLAD-2D, found nothing at "
+            f"{data}. Emoji Street needs no download: --data {STREET}"
+        )
+    return f"soda:{folder.resolve().name}", read_soda(folder)
+
+
+def street_folder(frames: int) -> Path:
+    """Return the folder with Emoji Street, which is drawn there first if it is not yet."""
+    from onward.data.street.make import make_street  # Pillow's filters take a moment to load
+
+    folder = cache_folder() / f"street-{_VERSION}-{frames}"
+    with locked(cache_folder() / f".street-{frames}.lock", lambda: None):
+        if not folder.is_dir():
+            with reading_images("drawing Emoji Street") as watch:
+                done = 0
+
+                def more(drawn: int) -> None:
+                    nonlocal done
+                    done += drawn
+                    watch(done, frames)
+
+                make_street(folder, frames=frames, progress=more)
+    return folder
+
+
+def card_of(data: str, title: str, summary: str, numbers: Mapping[str, Any]) -> Card:
+    """Return the card of either benchmark."""
+    street = data == STREET
+    return Card(
+        title=f"{title}, Emoji Street" if street else title,
+        summary=summary,
+        licence=(
+            "drawings Apache-2.0 (Noto) and CC BY 4.0 (Twemoji, in tests)"
+            if street
+            else "SODA10M's: academic research, not for redistribution"
+        ),
+        citation=_CITATION,
+        numbers=numbers,
+    )

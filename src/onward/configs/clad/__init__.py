@@ -1,0 +1,1 @@
+"""CLAD: Verwimp et al., Neural Networks 2023."""

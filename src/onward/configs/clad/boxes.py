@@ -1,0 +1,122 @@
+"""What CLAD-D's tables share: which run a cell is, and what is read out of it."""
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward.benchmarks import Source
+from onward.benchmarks.clad_data import STREET
+from onward.data.clad_sets import DOMAINS_OF_IMAGES
+from onward.metrics.literature import chaudhry_forgetting
+from onward.reproduce.table import Column, Missing, Row, Run
+from onward.results.record import RunRecord
+
+PACKAGE = "onward.configs.clad.values"
+CITATION = "Verwimp et al., CLAD, Neural Networks 2023"
+PROTOCOL = "domains"
+NAMES = tuple(domain.name for domain in DOMAINS_OF_IMAGES)
+# The option of a row that names a backbone, and the detector that it is under each recipe.
+BACKBONE = "backbone"
+_DETECTORS = {"swin": {"cpu": "small_swin", "paper": "faster_rcnn_swin"}}
+_FORMS = (
+    ("map", "mAP, all domains", "map50"),
+    ("map_voc", "in VOC's form", "map50_voc"),
+    ("map_challenge", "by the challenge's overlaps", "map_challenge"),
+)
+
+
+def in_the_end() -> tuple[Column, ...]:
+    """Return what a model is worth after the last domain, and what it has lost on the way."""
+    return (
+        *(
+            Column(name, heading, PROTOCOL, metric, measure=partial(_mean_end, metric))
+            for name, heading, metric in _FORMS
+        ),
+        *(
+            Column(name, f"{name} in the end", PROTOCOL, "map50", measure=partial(cell, -1, place))
+            for place, name in enumerate(NAMES)
+        ),
+        Column("own", "earlier domains, when learned", PROTOCOL, "map50", measure=_when_learned),
+        Column("kept", "earlier domains, in the end", PROTOCOL, "map50", measure=_kept),
+        Column("worst", "earlier domains, at their worst", PROTOCOL, "map50", measure=_worst),
+        Column("lost", "earlier domains, lost by then", PROTOCOL, "map50", measure=_lost),
+        Column("forgetting", "forgetting", PROTOCOL, "best less last", measure=_forgetting),
+    )
+
+
+def run(row: Row, column: Column, data: str, recipe: str) -> Run | Missing:
+    """Say which run a cell is."""
+    load = dict(row.load)
+    protocol = load.pop("protocol", column.protocol)
+    training = load.pop("training", {})
+    backbone = load.pop(BACKBONE, None)
+    if backbone is not None:
+        load["model"] = _DETECTORS[backbone][recipe]
+    return Run(
+        Source("clad-d", data, protocol, recipe, load, training), row.method, dict(row.options)
+    )
+
+
+def caveats(data: str, recipe: str) -> tuple[str, ...]:
+    """Say what keeps our numbers from being the published ones."""
+    found = []
+    if data == STREET:
+        found.append(
+            "Other data: Emoji Street, 707 drawn frames of 192 x 108 pixels to learn from where "
+            "CLAD-D has 7,803 photos. Few tricycles drive at night, and each class weighs alike: a "
+            "domain's figure is uncertain by several points. Compare orders, not levels."
+        )
+    if recipe == "cpu":
+        found.append(
+            "Recipe cpu: a Faster R-CNN of half a million weights, from random ones, with a memory "
+            "of 60 images."
+        )
+    else:
+        found.append(
+            "Published runs start from COCO's or ImageNet's weights, these from random ones. With "
+            "weights in a file: onward run clad-d --recipe paper --weights FILE"
+        )
+    return tuple(found)
+
+
+def cell(learned_upto: int, tested_on: int, record: RunRecord) -> float:
+    """Return a score of the matrix; NaN where there is none."""
+    return float(record.matrix()[learned_upto, tested_on])
+
+
+def _mean_end(metric: str, record: RunRecord) -> float:
+    return float(record.matrix(metric)[-1].mean())
+
+
+def _earlier(record: RunRecord) -> NDArray[np.float64]:
+    """Return the matrix of all domains but the last one, without what came before they did."""
+    matrix = record.matrix()
+    return np.where(np.tri(len(matrix), dtype=bool), matrix, np.nan)[:, :-1]
+
+
+def _when_learned(record: RunRecord) -> float:
+    return float(np.diagonal(_earlier(record)).mean())
+
+
+def _kept(record: RunRecord) -> float:
+    matrix = _earlier(record)
+    # Where everything is learned at once, nothing was learned earlier.
+    return float(matrix[-1].mean()) if np.isfinite(matrix[0, 0]) else float("nan")
+
+
+def _worst(record: RunRecord) -> float:
+    matrix = _earlier(record)
+    if not np.isfinite(matrix[0, 0]):
+        return float("nan")
+    lowest = [np.nanmin(column[place + 1 :]) for place, column in enumerate(matrix.T)]
+    return float(np.mean(lowest))
+
+
+def _lost(record: RunRecord) -> float:
+    return _when_learned(record) - _worst(record)
+
+
+def _forgetting(record: RunRecord) -> float:
+    matrix = record.matrix()
+    return chaudhry_forgetting(matrix) if np.isfinite(matrix).all() else float("nan")

@@ -1,0 +1,148 @@
+"""CLAD's images: objects cut out of frames as squares, and whole frames of one size."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from onward.data.cache import cached
+from onward.data.folder_images import FolderColumn, opened
+from onward.types import Array, Rows
+
+# Of a frame of 1,920 x 1,080: what is added around an object, and half the largest square.
+_FRAME_HEIGHT, _PADDING, _LARGEST = 1080, 5, 539
+# Frames that take more than this, decoded, stay on disk.
+_IN_MEMORY = 2**30
+
+
+def square_around(box: Sequence[float], frame: tuple[int, int]) -> tuple[int, int, int, int]:
+    """Return the square that shows an object with what is around it, inside its frame.
+
+    As the released code does it: half its side is half the longer side of the box and 5 pixels, at
+    most 539; where it would leave the frame, it is shifted back. What is around an object is real,
+    where the paper speaks of padding. For frames of another height, both numbers are scaled.
+
+    Parameters
+    ----------
+    box
+        Its left and top, its width and height.
+    frame
+        Width and height.
+
+    Examples
+    --------
+    >>> square_around((100, 200, 40, 20), (1920, 1080))
+    (95, 185, 145, 235)
+    >>> square_around((0, 0, 40, 20), (1920, 1080))  # shifted back inside
+    (0, 0, 50, 50)
+    >>> square_around((10, 20, 4, 2), (192, 108))  # a tenth of the frame, a tenth of the padding
+    (9, 18, 15, 24)
+    """
+    (x, y, w, h), (width, height) = box, frame
+    scale = height / _FRAME_HEIGHT
+    padding, largest = max(1, round(_PADDING * scale)), int(_LARGEST * scale)
+    half = min(int(max(w, h)) // 2 + padding, largest, (width - 1) // 2, (height - 1) // 2)
+    middle_x = min(max(int(x) + int(w) // 2, half), width - 1 - half)
+    middle_y = min(max(int(y) + int(h) // 2, half), height - 1 - half)
+    return middle_x - half, middle_y - half, middle_x + half, middle_y + half
+
+
+def crops(
+    folder: Path,
+    paths: Sequence[str],
+    boxes: Array,
+    size: int,
+    key: str,
+    progress: Callable[[int, int], None],
+) -> NDArray[np.uint8]:
+    """Return the square of each object as RGB bytes; cut once, then read from the cache.
+
+    Parameters
+    ----------
+    folder
+        Where the paths begin.
+    paths
+        The frame of each object.
+    boxes
+        Left, top, width and height of each.
+    size
+        The side of the squares.
+    key
+        Names the content: the annotations and what was left out of them.
+    progress
+        Called with how many frames have been read, and of how many.
+    """
+
+    def compute() -> Array:
+        whole = np.empty((len(paths), size, size, 3), np.uint8)
+        frames, which = np.unique(np.asarray(paths), return_inverse=True)
+        order = np.argsort(which, kind="stable")
+        ends = np.searchsorted(which[order], np.arange(len(frames) + 1))
+        for number, name in enumerate(frames.tolist()):
+            image = opened(folder / name)
+            for row in order[ends[number] : ends[number + 1]].tolist():
+                place = square_around(boxes[row].tolist(), image.size)
+                cut = image.crop(place).resize((size, size), Image.Resampling.BICUBIC)
+                whole[row] = np.asarray(cut)
+            progress(number + 1, len(frames))
+        return whole
+
+    return np.asarray(cached(f"clad-crops-{key}-{size}", compute))
+
+
+@dataclass(frozen=True, eq=False)
+class Frames(FolderColumn):
+    """A wide column of whole frames of one size, decoded when they are asked for.
+
+    Parameters
+    ----------
+    size
+        Height and width that they are resized to.
+    """
+
+    size: tuple[int, int]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows, then the shape of one frame."""
+        return (len(self.paths), *self.size, 3)
+
+    def __getitem__(self, rows: Rows) -> NDArray[np.uint8]:
+        """Return the frames of these rows as RGB bytes."""
+        return self._each(rows, lambda image, place: resized(image, self.size))
+
+    def at_hand(
+        self, key: str, progress: Callable[[int, int], None]
+    ) -> "NDArray[np.uint8] | Frames":
+        """Return all frames decoded, from the cache, if there is room for them.
+
+        Parameters
+        ----------
+        key
+            Names the content.
+        progress
+            Called with how many frames have been read, and of how many.
+        """
+        if np.prod(self.shape) > _IN_MEMORY:
+            return self
+
+        def compute() -> Array:
+            whole = np.empty(self.shape, np.uint8)
+            for row in range(len(self.paths)):
+                whole[row] = resized(self._opened(row), self.size)
+                progress(row + 1, len(self.paths))
+            return whole
+
+        height, width = self.size
+        return np.asarray(cached(f"clad-frames-{key}-{height}x{width}", compute))
+
+
+def resized(image: Image.Image, size: tuple[int, int]) -> NDArray[np.uint8]:
+    """Return an image of this height and width as RGB bytes."""
+    height, width = size
+    if image.size != (width, height):
+        image = image.resize((width, height), Image.Resampling.BILINEAR)
+    return np.asarray(image)

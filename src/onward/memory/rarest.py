@@ -1,0 +1,77 @@
+"""Images with the most boxes of rare classes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onward.errors import OnwardError
+from onward.memory.keyed import Keyed
+from onward.types import Array
+
+
+class Rarest(Keyed):
+    """Of the images of each call of `admit`, keeps those with the most boxes of some classes.
+
+    All calls so far share the capacity evenly. Among images with equally many such boxes, chance
+    decides.
+
+    Parameters
+    ----------
+    capacity
+        How many images it holds at most.
+    seed
+        Draws among equals.
+    classes
+        Which classes count, by their numbers.
+
+    Examples
+    --------
+    >>> memory = Rarest(2, classes=(1,))
+    >>> one, two, none = ([[1, 0, 0, 2, 2, 0]] * n + [[-1] * 6] * (2 - n) for n in (1, 2, 0))
+    >>> memory.admit([0, 1, 2], [one, two, none])
+    >>> memory.rows.tolist()
+    [0, 1]
+    >>> memory.admit([3, 4], [none, one])
+    >>> memory.rows.tolist()
+    [1, 4]
+    """
+
+    def __init__(self, capacity: int, seed: int = 0, *, classes: Sequence[int]) -> None:
+        super().__init__(capacity, seed)
+        self._classes = tuple(classes)
+        # The call in which each kept image came.
+        self._calls: Array = np.empty(0, np.int64)
+        self._called = 0
+
+    def admit(self, rows: ArrayLike, labels: ArrayLike) -> None:
+        """Let these images compete for the places of their call, and take those from others."""
+        before = len(self.rows)
+        samples, keys = self._with(rows, labels)
+        if samples.labels.ndim != 3:
+            raise OnwardError(
+                f"expected boxes as labels, (images, boxes, 6), found the shape "
+                f"{samples.labels.shape}"
+            )
+        counted = np.isin(samples.labels[before:, :, 0], self._classes).sum(1)
+        # Keys are between 0 and 1, so they decide among equal counts alone.
+        keys[before:] += counted
+        calls = np.concatenate([self._calls, np.full(len(counted), self._called)])
+        self._called += 1
+        order = np.lexsort((-keys, calls))
+        rank = np.arange(len(order)) - np.searchsorted(calls[order], calls[order])
+        # What does not divide evenly goes to the first calls.
+        share, more = divmod(self.capacity, self._called)
+        stay = np.sort(order[rank < share + (calls[order] < more)])
+        self._keep(samples, keys, stay)
+        self._calls = calls[stay]
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs to continue exactly here."""
+        return {**super().state(), "calls": self._calls, "called": self._called}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a saved state."""
+        super().restore(state)
+        self._calls, self._called = state["calls"], state["called"]

@@ -1,0 +1,164 @@
+"""C1, the winner of CLAD's challenge: a reservoir for each class, and heads that are merged."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from onward.budget import Budget
+from onward.errors import OnwardError
+from onward.memory import Shares
+from onward.methods.cwr import merged
+from onward.train.every import Every
+from onward.train.kept import Kept, whole
+from onward.train.method import TrainingSet, yes_or_no
+from onward.train.recipe import OF_IMAGENET, Recipe
+from onward.train.rehearsal import Rehearsal
+from onward.train.weights import fitted, head_of, to_arrays, to_tensors
+from onward.types import Setting, View
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from onward.models import Model
+
+_NEW, _OLD = 5, 5
+_SIDE = 224
+
+
+class C1(Rehearsal):
+    """Replay five old samples beside five new ones, and merge heads that are trained anew.
+
+    Images are mirrored at random, and scaled up to what the network was made for. There is a
+    reservoir of a hundred samples for each class. A head is trained for a while; then it is merged
+    into the lasting one, as an exponential moving average, and drawn anew.
+
+    Our choices where the paper leaves it open: heads are merged after as many samples as the memory
+    holds, since nobody says where a day ends; the moving average gives the new head a half; as in
+    CWR, the new head is centred at its mean before; and tests between two merges see the lasting
+    head merged with the one that is being trained. All of the memory is as likely to be replayed.
+    Where the recipe's memory is smaller, classes share it. A network that starts at random has
+    features that move on while a head is trained: there, a head that was merged is not drawn anew,
+    but goes on.
+
+    Parameters
+    ----------
+    memory
+        How many samples all classes share; by default what the recipe says, or one bucket.
+    per_class
+        How many of each class are kept at most.
+    side
+        What images are scaled up to, 0 for as they are. By default 224 of a network that was made
+        for ImageNet, whose filters expect that, and as they are of any other.
+    merges
+        Whether heads are merged; without, there is one head that goes on.
+    every
+        After how many samples heads are merged; by default as many as the recipe's memory holds.
+    newest
+        The weight of a new head when it is merged, the others' being one less it.
+    fresh
+        Whether a head is drawn anew once it was merged, as in the paper; by default of a network
+        that was made for ImageNet, and not of any other.
+
+    References
+    ----------
+    G. Graffieti's team, in Verwimp et al., CLAD, Neural Networks 2023, section 4.1; Maltoni and
+    Lomonaco, Continuous Learning in Single-Incremental-Task Scenarios, Neural Networks 2019 (CWR).
+    """
+
+    def __init__(
+        self,
+        *,
+        memory: int | None = None,
+        per_class: int = 100,
+        side: int | None = None,
+        merges: bool = True,
+        every: int | None = None,
+        newest: float = 0.5,
+        fresh: bool | None = None,
+    ) -> None:
+        if side is not None and (type(side) is not int or side < 0):
+            raise OnwardError(f"expected side as a number of pixels, or 0, found {side!r}")
+        if not 0 < newest <= 1:
+            raise OnwardError(f"expected newest as a weight above 0 and up to 1, found {newest!r}")
+        super().__init__(Kept(partial(Shares, most=whole(per_class)), memory))
+        self._side, self._merges = side, yes_or_no("merges", merges)
+        self._every, self._newest, self._fresh = Every(every), newest, fresh
+        # The lasting head without the one that is trained, and that one; neither before a merge.
+        self._lasting: dict[str, Tensor] = {}
+        self._trained: dict[str, Tensor] = {}
+
+    def trained_by(self, recipe: Recipe) -> Recipe:
+        """Return the recipe with batches of five, mirrored images, and the side."""
+        usual = _SIDE if recipe.model in OF_IMAGENET else recipe.side
+        side = usual if self._side is None else self._side or None
+        return replace(recipe, batch_size=_NEW, augment="flip", side=side)
+
+    def begin(self, setting: Setting) -> None:
+        """Learn when to merge heads."""
+        super().begin(setting)
+        self._every.begin(setting)
+        if self._fresh is None:
+            self._fresh = setting.recipe.model in OF_IMAGENET
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose the new samples, and for each five of them five old ones."""
+        return self.with_some(new, _OLD)
+
+    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
+        """Go on with the head that is trained, or draw it anew after a merge."""
+        if self._lasting and not self._trained:
+            draw_head(model, generator)
+        elif self._trained:
+            for name, parameter in head_of(model).items():
+                # Rows of classes that have come since are those that the model has drawn.
+                parameter[: len(self._trained[name])] = self._trained[name]
+
+    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+        """Take new samples into memory, and show tests the lasting head with the new one in it."""
+        super().afterwards(model, new, budget)
+        if not self._merges:
+            return
+        due = self._every.due(len(new))
+        head = head_of(model)
+        self._trained = _copied(head)
+        if self._lasting:
+            known = fitted(self._lasting, head)
+            weight = (1 - self._newest) / self._newest
+            for name, parameter in head.items():
+                each = parameter.new_full((len(parameter),), weight)
+                # What a class has not yet a lasting row of is the new one's alone.
+                each[len(self._lasting[name]) :] = 0
+                parameter.copy_(merged(known[name], parameter, each))
+        if due:
+            self._lasting = _copied(head)
+            self._trained = {} if self._fresh else self._trained
+
+    def state(self) -> dict[str, Any]:
+        """Return the memory and both heads."""
+        return {
+            **super().state(),
+            "lasting": to_arrays(self._lasting),
+            "trained": to_arrays(self._trained),
+            "every": self._every.state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take them back."""
+        super().restore(state)
+        self._lasting, self._trained = (to_tensors(state[name]) for name in ("lasting", "trained"))
+        self._every.restore(state["every"])
+
+
+def draw_head(model: "Model", generator: "torch.Generator") -> None:
+    """Draw the weights of a model's last layer anew, uniform as those of a linear layer are."""
+    from onward.models.linear import draw_uniform  # torch is loaded when it is needed
+
+    head = head_of(model)
+    for parameter in head.values():
+        draw_uniform(parameter, head["weight"].shape[1], generator)
+
+
+def _copied(head: "Mapping[str, Tensor]") -> "dict[str, Tensor]":
+    return {name: parameter.clone() for name, parameter in head.items()}

@@ -1,0 +1,39 @@
+"""CLAD-D's third winner: two old images for every two new ones."""
+
+from onward.budget import Budget
+from onward.memory import Reservoir
+from onward.train.kept import Kept
+from onward.train.method import TrainingSet
+from onward.train.rehearsal import Rehearsal
+from onward.types import View
+
+_EACH = 2
+
+
+class D3(Rehearsal):
+    """Train on batches of two new images and two old ones, which were stored at random.
+
+    CLAD's section 4.2 says no more about its learning. In the first period there is nothing to
+    replay, and it is trained as the recipe says. Later it takes as many steps as others take with
+    the recipe's batches, so that it sees fewer epochs in smaller batches: our choice, since others
+    would otherwise be compared with a longer training.
+
+    Parameters
+    ----------
+    memory
+        How many images are kept; by default what the recipe says.
+
+    References
+    ----------
+    Verwimp et al., CLAD, Neural Networks 2023, section 4.2.
+    """
+
+    def __init__(self, *, memory: int | None = None) -> None:
+        super().__init__(Kept(Reservoir, memory))
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose two new images and two old ones for every batch."""
+        both = self._memory.beside(new)
+        if not len(self._memory):
+            return TrainingSet(both, epoch=len(new))
+        return TrainingSet(both, epoch=len(new), replay=_EACH, batch=_EACH)

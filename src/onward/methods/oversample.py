@@ -1,0 +1,83 @@
+"""Oversampling replay: every batch is filled up from memory until no class is rare in it."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onward.budget import Budget
+from onward.memory import Shares
+from onward.train.kept import Kept
+from onward.train.method import TrainingSet
+from onward.train.rehearsal import Rehearsal
+from onward.types import Rows, View
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Oversample(Rehearsal):
+    """Fill each batch up with old samples of the classes that are rare in it.
+
+    Of b new samples and C classes, each class is to have at least 2b/C samples in a batch. What is
+    missing is drawn from memory, where a class has any: without repeating a sample, unless there
+    are too few.
+
+    The paper leaves open how its memory, which all classes share equally, is filled: here by a
+    reservoir for each class.
+
+    Parameters
+    ----------
+    memory
+        How many samples all classes share; by default what the recipe says, or one bucket.
+
+    References
+    ----------
+    Verwimp et al., CLAD, Neural Networks 2023, section 3.3.
+    """
+
+    def __init__(self, *, memory: int | None = None) -> None:
+        super().__init__(Kept(Shares, memory))
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose the new samples, and for each batch of them what its rare classes lack."""
+        both = self._memory.beside(new)
+        classes = len(new.classes)
+        most = classes * share_of(self.setting.recipe.batch_size, classes)
+        return TrainingSet(both, epoch=len(new), replay=most, draw=filling(both, len(new)))
+
+
+def share_of(new: int, classes: int) -> int:
+    """Return how many samples each class has at least, beside so many new ones.
+
+    Examples
+    --------
+    >>> share_of(10, 6)
+    4
+    """
+    return -(-2 * new // classes)
+
+
+def filling(view: View, new: int) -> "Callable[[Rows, np.random.Generator], Rows]":
+    """Return what chooses the old samples of a batch.
+
+    Parameters
+    ----------
+    view
+        New samples, and behind them those in memory.
+    new
+        How many are new.
+    """
+    labels = view.newest
+
+    def draw(chosen: Rows, rng: np.random.Generator) -> Rows:
+        share = share_of(len(chosen), len(view.classes))
+        missing = share - np.bincount(labels[chosen], minlength=len(view.classes))
+        drawn = [np.empty(0, np.int64)]
+        for label in np.flatnonzero(missing > 0):
+            here = new + np.flatnonzero(labels[new:] == label)
+            if len(here):
+                count = missing[label]
+                drawn.append(rng.choice(here, count, replace=count > len(here)))
+        return np.concatenate(drawn)
+
+    return draw

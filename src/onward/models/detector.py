@@ -1,0 +1,280 @@
+"""Any region-based detector of torchvision's parts, trained by autograd."""
+
+import copy
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from onward.errors import OnwardError
+from onward.models.balanced_sampler import BalancedSampler
+from onward.models.macs import forward_macs
+from onward.models.sight import Sight
+
+# COCO's limit of what is counted in an image.
+_MOST = 100
+# How many images are looked at together where nothing is learned.
+_AT_A_TIME = 16
+
+
+class Detector:
+    """Abstract: finds boxes in images of bytes; scaling and normalisation are part of it.
+
+    The outputs of `forward` are a `Sight`, whose `loss` brings its own graph, so `backward` takes
+    that number in place of a slope. Those of `predict` are rows of class, score and corners.
+
+    Each one says by class attributes how images are brought to it, and makes its parts.
+
+    Parameters
+    ----------
+    shape
+        The shape of one image: height, width, 3.
+    classes
+        The number of classes to begin with; the background is one more.
+    generator
+        Draws the weights.
+    head
+        Has to be ``linear``.
+    side
+        What the shorter side of images is scaled to, and the longer one to no more than 5/3 of it;
+        by default what `SIDE` says.
+    weights
+        A file with weights to start from, also when they are drawn anew.
+    """
+
+    NAME: str
+    # Mean and deviation of the images per colour, between 0 and 1.
+    SCALE: tuple[tuple[float, ...], tuple[float, ...]]
+    # What the shorter side of images is scaled to: None, not at all.
+    SIDE: int | None = None
+    # What sides are padded to a multiple of.
+    STRIDE: int
+    # As torchvision does: 800 and 1,333 pixels.
+    LONGEST = 5 / 3
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        classes: int,
+        generator: torch.Generator,
+        *,
+        head: str = "linear",
+        side: int | None = None,
+        weights: str | None = None,
+    ) -> None:
+        if len(shape) != 3 or shape[2] != 3:
+            raise OnwardError(
+                f"expected images (height, width, 3 colours) for {self.NAME}, found inputs of the "
+                f"shape {shape}"
+            )
+        if head != "linear":
+            raise OnwardError(f"expected a linear head for {self.NAME}, found {head!r}")
+        self._side = side or self.SIDE
+        self._weights = None if weights is None else Path(weights).expanduser()
+        self._mean, self._deviation = (
+            torch.tensor(values).view(3, 1, 1) * 255 for values in self.SCALE
+        )
+        self._take(self._made(classes, generator))
+        self._features: torch.Tensor | None = None
+        self._macs = self._count_macs(shape)
+
+    @property
+    def features(self) -> torch.Tensor:
+        """The mean of the coarsest map of the last `forward`."""
+        if self._features is None:
+            raise RuntimeError("features were asked for before forward")
+        return self._features
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The parameters with one row per class: none, since the background has a row too."""
+        return ()
+
+    @property
+    def classes(self) -> int:
+        """How many classes it knows."""
+        return int(self._net.roi_heads.box_predictor.cls_score.out_features) - 1
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one forward pass of one sample, with all its proposals."""
+        return self._macs
+
+    @property
+    def size(self) -> int:
+        """The number of parameters."""
+        return sum(parameter.numel() for parameter in self.parameters.values())
+
+    def reset(self, generator: torch.Generator) -> None:
+        """Draw all weights anew, or begin again with those of the file."""
+        fresh = self._made(self.classes, generator).state_dict()
+        for name, values in {**self.parameters, **self.buffers}.items():
+            values.copy_(fresh[name])
+
+    def grow(self, classes: int, generator: torch.Generator) -> None:
+        """Make room for this many classes in the last layer; those known before keep theirs."""
+        if classes > self.classes:
+            before = self._net.roi_heads.box_predictor
+            with _drawing_from(generator):
+                after = self._predictor(classes)
+            with torch.no_grad():
+                for mine, theirs in zip(after.parameters(), before.parameters(), strict=True):
+                    mine[: len(theirs)] = theirs
+            self._net.roi_heads.box_predictor = after
+            self._take(self._net)
+
+    def predict(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return what is found: (images, 100, 6) of class, score and corners, class -1 behind."""
+        with torch.no_grad():
+            return torch.cat([self._look(some).detections(_MOST) for some in _few(inputs)])
+
+    def embed(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the mean of the coarsest map."""
+        with torch.no_grad():
+            return torch.cat([self._look(some).features for some in _few(inputs)])
+
+    def forward(self, inputs: torch.Tensor) -> Any:
+        """Return a `Sight`, what is seen in a batch, with its graph."""
+        with torch.enable_grad():
+            found = self._look(inputs, training=True)
+        self._features = found.features.detach()
+        return found
+
+    def sees(self, inputs: torch.Tensor) -> Sight:
+        """Return what is seen in a batch, without a graph: what a teacher is asked."""
+        with torch.no_grad():
+            return self._look(inputs)
+
+    def backward(self, slope: torch.Tensor, feature_slope: torch.Tensor | None = None) -> None:
+        """Set the gradient of a loss on all parameters that it depends on."""
+        if feature_slope is not None:
+            raise OnwardError(f"expected no slope at the features of {self.NAME}, found one")
+        learned = {n: p for n, p in self._net.named_parameters() if p.requires_grad}
+        gradients = torch.autograd.grad(
+            slope, [*learned.values()], retain_graph=True, materialize_grads=True
+        )
+        for name, gradient in zip(learned, gradients, strict=True):
+            self.parameters[name].grad = gradient
+
+    def forget(self) -> None:
+        """Let go of the last features."""
+        self._features = None
+
+    def squared_gradient(self, inputs: torch.Tensor, slopes: torch.Tensor) -> NoReturn:
+        """Raise: there is no slope per sample, since images share one loss."""
+        raise OnwardError(
+            f"expected a model of classes, found {self.NAME}: the loss of boxes has no slope "
+            "sample by sample. Choose another method than EWC"
+        )
+
+    def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> "Detector":
+        """Return a detector with other weights and statistics."""
+        other = copy.copy(self)
+        net = copy.deepcopy(self._net)
+        if classes != self.classes:
+            net.roi_heads.box_predictor = self._predictor(classes)
+        net.load_state_dict(weights)
+        other._take(net.requires_grad_(requires_grad=False))
+        return other
+
+    def _parts(self, outputs: int) -> Any:
+        """Make torchvision's detector with this many outputs, the background among them."""
+        raise NotImplementedError
+
+    def _load(self, net: nn.Module, path: Path) -> None:
+        """Give a new detector the weights of a file."""
+        raise OnwardError(f"expected no weights for {self.NAME}, which is trained from scratch")
+
+    def _made(self, classes: int, generator: torch.Generator) -> nn.Module:
+        with _drawing_from(generator):
+            parts = self._parts(classes + 1)
+        for part in (parts.rpn, parts.roi_heads):
+            part.fg_bg_sampler = BalancedSampler(part.fg_bg_sampler)
+        net = nn.Module()
+        net.backbone, net.rpn, net.roi_heads = parts.backbone, parts.rpn, parts.roi_heads
+        # What outputs are divided by before they become probabilities: some methods say so.
+        net.register_buffer("temperature", torch.ones(1))
+        if self._weights is not None:
+            self._load(net, self._weights)
+        return net
+
+    def _predictor(self, classes: int) -> Any:
+        last = self._net.roi_heads.box_predictor
+        return type(last)(last.cls_score.in_features, classes + 1)
+
+    def _take(self, net: Any) -> None:
+        """Show the weights without their graph: who changes them in place changes the detector."""
+        self._net = net
+        self.parameters = {name: p.detach() for name, p in net.named_parameters()}
+        self.buffers = dict(net.named_buffers())
+
+    def _look(self, inputs: torch.Tensor, *, training: bool = False) -> Sight:
+        if inputs.dtype != torch.uint8:
+            raise OnwardError(f"expected images as bytes, found {inputs.dtype}")
+        if self._net.training != training:
+            self._net.train(training)
+        images = inputs.permute(0, 3, 1, 2).to(torch.float32)
+        images.sub_(self._mean).div_(self._deviation)
+        height, width = images.shape[2:]
+        size = self._scaled(height, width)
+        if size != (height, width):
+            images = functional.interpolate(images, size, mode="bilinear", align_corners=False)
+        below, beside = (-side % self.STRIDE for side in size)
+        return Sight(
+            self._net,
+            functional.pad(images, (0, beside, 0, below)),
+            size,
+            (size[0] / height, size[1] / width),
+            inputs,
+        )
+
+    def _scaled(self, height: int, width: int) -> tuple[int, int]:
+        """Return what sides are scaled to."""
+        if self._side is None:
+            return height, width
+        longest = self._side * self.LONGEST
+        scale = min(self._side / min(height, width), longest / max(height, width))
+        return round(height * scale), round(width * scale)
+
+    def _count_macs(self, shape: tuple[int, ...]) -> int:
+        height, width = self._scaled(*shape[:2])
+        padded = height + -height % self.STRIDE, width + -width % self.STRIDE
+        with torch.device("meta"):
+            return forward_macs(_Work(copy.deepcopy(self._net)).eval().to("meta"), (3, *padded))
+
+
+class _Work(nn.Module):
+    """All matrix products of a detector, without its decisions."""
+
+    def __init__(self, net: Any) -> None:
+        super().__init__()
+        self._net = net
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """Run all parts on one image, the last one on as many proposals as there may be."""
+        rpn, heads = self._net.rpn, self._net.roi_heads
+        maps = [*self._net.backbone(images).values()]
+        rpn.head(maps)
+        grid = heads.box_roi_pool.output_size
+        proposals = torch.zeros(rpn.post_nms_top_n(), maps[0].shape[1], *grid)
+        found: torch.Tensor = heads.box_predictor(heads.box_head(proposals))[0]
+        return found
+
+
+def _few(inputs: torch.Tensor) -> list[torch.Tensor]:
+    return [inputs[start : start + _AT_A_TIME] for start in range(0, len(inputs), _AT_A_TIME)]
+
+
+@contextmanager
+def _drawing_from(generator: torch.Generator) -> Iterator[None]:
+    """Let torchvision draw weights, which it does from the generator that all of torch shares.
+
+    That one is lent a seed, and is as it was afterwards.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
+        yield

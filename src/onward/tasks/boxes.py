@@ -1,0 +1,185 @@
+"""The task kind with boxes: what is where in an image."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward.errors import DivergedError, OnwardError
+from onward.metrics.detection import average_precision
+from onward.types import Array, Loss
+
+TRUE_COLUMNS = ("class", "left", "top", "right", "bottom", "crowd")
+"""What a true box is: labels are arrays (samples, boxes, these)."""
+FOUND_COLUMNS = ("class", "score", "left", "top", "right", "bottom")
+"""What a detected box is: decisions are arrays (samples, boxes, these)."""
+# The challenge of CLAD asks more of the boxes of wide vehicles: car, truck, tram and bus.
+_WIDE, _USUAL_IOU, _WIDE_IOU = (2, 3, 4), 0.5, 0.7
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Each sample is an image with any number of boxes, each of one class: detection.
+
+    Labels and decisions are arrays of one row per box, the class -1 where an image has fewer than
+    others. Coordinates are pixels of the input. Learning is up to the detector, whose outputs know
+    how to compare themselves with boxes: their ``loss(targets)`` is a number with its graph, and
+    stands for its own slope, so that whoever adds up slopes adds up losses.
+
+    The headline is the mean average precision at an overlap of 0.5 in the form of COCO. Beside it
+    are the form of VOC, which CLAD's paper names, and the challenge's overlaps, 0.7 for wide
+    vehicles.
+    """
+
+    name: str = "boxes"
+    headline: str = "map50"
+
+    def loss(self, outputs: Any, targets: Any) -> Loss:
+        """Return the detector's own loss."""
+        found = outputs.loss(targets)
+        return Loss(found, lambda: float(found.detach()))
+
+    def distance(self, outputs: Any, teacher: Any) -> Loss:
+        """Return the loss towards the boxes that a teacher is sure of, as if they were true."""
+        return self.loss(outputs, as_truth(teacher))
+
+    def wanted(self, outputs: Any, targets: Any) -> NoReturn:
+        """Raise: boxes are no probabilities of classes."""
+        raise OnwardError("expected a task whose targets are classes, found boxes")
+
+    def probabilities(self, outputs: Any) -> NoReturn:
+        """Raise, for the same reason."""
+        self.wanted(outputs, None)
+
+    def towards(self, outputs: Any, wanted: Any) -> NoReturn:
+        """Raise, for the same reason."""
+        self.wanted(outputs, wanted)
+
+    def decode(self, outputs: Any, classes: tuple[str, ...], samples: int) -> Array:
+        """Accept rows of class, score and corners, or torchvision's dictionaries; return rows."""
+        found = _as_rows(outputs, samples)
+        real = found[..., 0] >= 0
+        if not np.isfinite(found[real]).all():
+            raise DivergedError(
+                "expected finite boxes and scores from predict(view), found NaN or infinity; the "
+                "detector has probably diverged: lower its learning rate"
+            )
+        if (found[real][:, 0] >= len(classes)).any():
+            raise OnwardError(
+                f"expected classes from 0 to {len(classes) - 1} in the first column of a box from "
+                f"predict(view), found {found[real][:, 0].max():g}"
+            )
+        # Best first, so that what lies behind the longest list of boxes can be cut off.
+        order = np.argsort(np.where(real, -found[..., 1], np.inf), axis=1, kind="stable")
+        ranked = np.take_along_axis(found, order[..., None], axis=1)
+        return ranked[:, : max(1, int(real.sum(1).max(initial=0)))]
+
+    def score(self, decisions: Array, targets: Array) -> dict[str, float]:
+        """Return the mean over classes of the average precision, in three forms.
+
+        Examples
+        --------
+        >>> true = np.array([[[0, 0, 0, 10, 10, 0], [-1, 0, 0, 0, 0, 0]]])
+        >>> said = np.array([[[0, 0.9, 0, 0, 10, 9]]])
+        >>> Boxes().score(said, true)
+        {'map50': 1.0, 'map50_voc': 1.0, 'map_challenge': 1.0}
+        """
+        found, truth = detections(decisions), true_boxes(targets)
+        overlaps = {number: _WIDE_IOU if number in _WIDE else _USUAL_IOU for number in range(256)}
+        return {
+            "map50": _mean(average_precision(found, truth)),
+            "map50_voc": _mean(average_precision(found, truth, form="voc")),
+            "map_challenge": _mean(average_precision(found, truth, iou=overlaps)),
+        }
+
+    def by_class(self, decisions: Array, targets: Array, classes: int) -> NDArray[np.float64]:
+        """Return the average precision of each class; NaN where no image has it."""
+        found = average_precision(detections(decisions), true_boxes(targets))
+        return np.array([found.get(number, np.nan) for number in range(classes)])
+
+
+def as_truth(found: Any, least: float = 0.5) -> Any:
+    """Return detections as true boxes, without those of a lower score; arrays or tensors.
+
+    Examples
+    --------
+    >>> as_truth(np.array([[[2, 0.9, 0, 0, 4, 4], [1, 0.2, 5, 5, 9, 9]]])).tolist()
+    [[[2.0, 0.0, 0.0, 4.0, 4.0, 0.0], [-1.0, 5.0, 5.0, 9.0, 9.0, 0.0]]]
+    """
+    true = 0 * found
+    true[..., 0] = found[..., 0] * (found[..., 1] >= least) - 1.0 * (found[..., 1] < least)
+    true[..., 1:5] = found[..., 2:]
+    return true
+
+
+def mirrored(labels: Any, which: Any, width: int) -> Any:
+    """Return true boxes where some images have been mirrored; arrays or tensors.
+
+    Examples
+    --------
+    >>> mirrored(np.array([[[2, 1, 0, 4, 4, 0]]]), np.array([True]), 10).tolist()
+    [[[2, 6, 0, 9, 4, 0]]]
+    """
+    moved = 1 * labels
+    moved[which, :, 1] = width - labels[which, :, 3]
+    moved[which, :, 3] = width - labels[which, :, 1]
+    return moved
+
+
+def detections(decisions: Array) -> list[dict[str, Array]]:
+    """Return decisions image by image, as `onward.metrics.detection` takes them."""
+    rows = [image[image[:, 0] >= 0] for image in decisions]
+    return [{"labels": r[:, 0], "scores": r[:, 1], "boxes": r[:, 2:]} for r in rows]
+
+
+def true_boxes(labels: Array) -> list[dict[str, Array]]:
+    """Return true boxes image by image."""
+    rows = [image[image[:, 0] >= 0] for image in labels]
+    return [{"labels": r[:, 0], "boxes": r[:, 1:5], "iscrowd": r[:, 5] > 0} for r in rows]
+
+
+def padded(images: Sequence[Array], columns: int = len(TRUE_COLUMNS)) -> NDArray[np.float32]:
+    """Return the boxes of several images as one array; an image with fewer has the class -1.
+
+    Examples
+    --------
+    >>> padded([np.zeros((0, 6)), np.array([[1, 0, 0, 4, 4, 0]])])[:, 0, 0].tolist()
+    [-1.0, 1.0]
+    """
+    most = max((len(image) for image in images), default=0)
+    whole = np.zeros((len(images), max(most, 1), columns), np.float32)
+    whole[..., 0] = -1
+    for place, image in enumerate(images):
+        whole[place, : len(image)] = image
+    return whole
+
+
+def _as_rows(outputs: Any, samples: int) -> NDArray[np.float32]:
+    if isinstance(outputs, list | tuple) and all(isinstance(one, Mapping) for one in outputs):
+        try:
+            outputs = padded([_columns(one) for one in outputs], len(FOUND_COLUMNS))
+        except (KeyError, ValueError) as error:
+            raise _unexpected(samples, f"a dictionary that does not fit ({error})") from error
+    found = np.asarray(outputs)
+    if found.ndim != 3 or found.shape[::2] != (samples, len(FOUND_COLUMNS)):
+        raise _unexpected(samples, f"shape {found.shape} of type {found.dtype}")
+    return found.astype(np.float32)
+
+
+def _columns(image: Mapping[str, Any]) -> Array:
+    labels, scores, boxes = (np.asarray(image[name]) for name in ("labels", "scores", "boxes"))
+    return np.column_stack([labels, scores, boxes.reshape(len(labels), 4)])
+
+
+def _unexpected(samples: int, found: str) -> OnwardError:
+    return OnwardError(
+        f"expected from predict(view) an array of shape ({samples}, boxes, 6) with "
+        f"{', '.join(FOUND_COLUMNS)} in a row, class -1 behind the last box, or a list of "
+        f"{samples} dictionaries with labels, scores and boxes; found {found}"
+    )
+
+
+def _mean(values: Mapping[int, float]) -> float:
+    return float(np.mean(list(values.values()))) if values else float("nan")

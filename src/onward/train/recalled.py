@@ -1,0 +1,85 @@
+"""What methods share that ask their last detector about stored images."""
+
+from typing import TYPE_CHECKING, Any
+
+from onward.budget import Budget
+from onward.memory import Memory
+from onward.train.kept import Kept
+from onward.train.method import Step, TrainingSet
+from onward.train.rehearsal import Rehearsal
+from onward.train.teacher import Teacher
+from onward.types import Loss, View
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from onward.models import Model
+    from onward.models.sight import Sight
+
+
+class Recalled(Rehearsal):
+    """Abstract: beside each batch of new images, see as many stored ones as the last model did.
+
+    The first period is that of finetuning, since there is nothing to look back at.
+
+    Parameters
+    ----------
+    memory
+        What is kept.
+    """
+
+    def __init__(self, memory: Kept[Memory]) -> None:
+        super().__init__(memory)
+        self._teacher = Teacher()
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose the new images, and for each batch of them a batch of stored ones, apart."""
+        both = self._memory.beside(new)
+        if not len(self._memory):
+            return TrainingSet(both, epoch=len(new))
+        replay = self.setting.recipe.batch_size
+        return TrainingSet(both, epoch=len(new), replay=replay, forwards=2, apart=True)
+
+    def minimises(self, step: Step) -> Loss:
+        """Return the loss of new images, and how much of the stored ones is lost."""
+        loss = self.setting.task.loss(step.outputs, step.targets[: step.new])
+        inputs, targets = step.inputs[step.new :], step.targets[step.new :]
+        if not len(inputs):
+            return loss
+        # A detector: these methods are for boxes alone.
+        model: Any = step.model
+        teacher: Any = self._teacher.beside(model)
+        both = loss.slope + self.lost(model.forward(inputs), teacher.sees(inputs), targets)
+        return Loss(both, lambda: float(both.detach()))
+
+    @property
+    def ordinary(self) -> bool:
+        """Whether there is no teacher yet."""
+        return not self._teacher
+
+    def lost(self, seen: "Sight", taught: "Sight", targets: "Tensor") -> "Tensor":
+        """Return a loss, with its graph.
+
+        Parameters
+        ----------
+        seen, taught
+            Stored images as they are seen now, and as the last model sees them.
+        targets
+            Their true boxes.
+        """
+        raise NotImplementedError
+
+    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+        """Take new images into memory, and make the model as it is now the teacher."""
+        super().afterwards(model, new, budget)
+        self._teacher.leave()
+        self._teacher.replace(model)
+
+    def state(self) -> dict[str, Any]:
+        """Return memory and teacher."""
+        return {**super().state(), "teacher": self._teacher.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take them back."""
+        super().restore(state)
+        self._teacher.restore(state["teacher"])

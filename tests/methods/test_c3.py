@@ -1,0 +1,134 @@
+"""C3 as the paper describes it: doubtful samples, a memory that is halved, two parts of a step."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from drive_calls import LIMITS, RECIPE, learner_of, shown_call, taught
+
+from onward.budget import Budget
+from onward.errors import OnwardError
+from onward.methods.c3 import C3, entropy
+from onward.train.losses import focal
+from onward.train.method import Step
+
+
+def test_ten_new_and_six_old_samples_make_a_batch() -> None:
+    sizes: list[tuple[int, int]] = []
+    taught(C3(), 4, seen=lambda step: sizes.append((step.new, len(step.targets) - step.new)))
+    assert sizes == [(10, 0), (10, 5), (10, 6), (10, 6)]
+
+
+def test_the_network_becomes_its_newer_form() -> None:
+    photos = C3().trained_by(replace(RECIPE, model="resnet50"))
+    assert (photos.model, photos.augment) == ("resnet50d", "flip_rotate_colour")
+    assert photos.learning_rate == RECIPE.learning_rate
+    small = C3().trained_by(RECIPE)
+    assert (small.model, small.learning_rate) == ("convnet", 1.0)
+    assert C3(learning_rate=0.3).trained_by(RECIPE).learning_rate == 0.3
+
+
+def test_the_five_most_doubtful_of_a_batch_are_kept() -> None:
+    last: list[Step] = []
+
+    def five(step: Step) -> None:
+        last[:] = [step]
+
+    _, budget = taught(C3(), 1, seen=five)
+    step = last[0]
+    doubt = torch.distributions.Categorical(logits=step.outputs).entropy()
+    chosen = step.positions[doubt.argsort(descending=True)[:5].numpy()]
+    assert sorted(budget.held.tolist()) == sorted(chosen.tolist())
+
+
+def test_a_full_memory_is_halved_before_more_comes_in() -> None:
+    sizes: list[int] = []
+    taught(C3(), 16, after=lambda learner, budget: sizes.append(len(budget.held)))
+    assert sizes == [5, 10, 15, 20, 25, 30, 20, 25, 30, 20, 25, 30, 20, 25, 30, 20]
+    assert max(sizes) <= LIMITS["stored_samples"]
+
+
+def test_those_go_that_the_model_is_most_certain_of() -> None:
+    method = C3()
+    learner, budget = taught(method, 6)
+    memory = method._memory.ready(shown_call(6, budget), budget)
+    before = memory.rows.copy()
+    asked: list[np.ndarray] = []
+    ask = method._certainty
+    method._certainty = lambda *args: asked.append(ask(*args)) or asked[-1]  # type: ignore[func-returns-value, method-assign]
+    learner.learn(shown_call(6, budget), budget)
+    certainty = asked[0]
+    stayed = np.isin(before, budget.held)
+    assert stayed.sum() == 15
+    assert certainty[stayed].max() <= certainty[~stayed].min()
+    # Four variations, each with probabilities that add up to one.
+    assert 4 / 3 <= certainty.min() <= certainty.max() <= 4
+
+
+def test_where_macs_are_limited_the_memory_is_not_looked_at_again() -> None:
+    method, budget = C3(), Budget({**LIMITS, "macs": 10**9})
+    learner = learner_of(method)
+    for call in range(7):
+        learner.learn(shown_call(call, budget), budget)
+    assert len(budget.held) == 20
+    assert budget.totals["samples"] == 70 + 5 + 5 * 6  # new ones, and what was replayed
+
+
+def test_contrast_moves_the_network_and_focal_loss_the_head() -> None:
+    """With no contrast, only the head has a gradient; with it, the head's stays the same."""
+    found = {}
+    for contrast in (0.0, 1.0):
+        steps: list[Step] = []
+        method = C3(contrast=contrast)
+        taught(method, 1, seen=steps.append)
+        step = steps[0]
+        method._said = np.zeros((10, 3), np.float32)  # which the end of the call let go of
+        step.model.forward(step.inputs)
+        loss = C3.minimises(method, step)
+        step.model.backward(loss.slope, loss.feature_slope)
+        below = [n for n in step.model.parameters if n not in step.model.head]
+        found[contrast] = max(float(step.model.parameters[n].grad.abs().max()) for n in below)  # type: ignore[union-attr]
+        torch.testing.assert_close(loss.slope, focal(step.outputs, step.targets, 2.0).slope)
+    assert found[0.0] < 1e-6 < 1e-3 < found[1.0]
+
+
+def test_old_samples_stay_close_to_what_was_said_of_them() -> None:
+    steps: list[Step] = []
+    method = C3(gamma=0.0, distance=2.0, temperature=4.0)
+    taught(method, 2, seen=steps.append)
+    step, said = steps[1], torch.from_numpy(method._before)
+    leaf = step.outputs.clone().requires_grad_()
+    before = said[step.positions[10:] - 10]
+    distance = torch.nn.functional.cross_entropy(leaf[10:] / 4, (before / 4).softmax(1))
+    value = torch.nn.functional.cross_entropy(leaf, step.targets) + 2 * distance
+    value.backward()
+    method._new = 10
+    loss = method._head_loss(step)
+    torch.testing.assert_close(loss.slope, leaf.grad)
+    assert loss.value() == pytest.approx(value.item(), abs=1e-5)
+
+
+def test_classes_that_a_sample_was_not_asked_about_are_left_alone() -> None:
+    steps: list[Step] = []
+    method = C3(gamma=0.0)
+    taught(method, 2, seen=steps.append)
+    step, method._new = steps[1], 10
+    method._before = method._before[:, :2]
+    plain = focal(step.outputs, step.targets, 0.0).slope
+    slope = method._head_loss(step).slope
+    torch.testing.assert_close(slope[:, 2], plain[:, 2])
+    assert not torch.allclose(slope[10:, :2], plain[10:, :2])
+
+
+def test_entropy_is_that_of_the_softmax() -> None:
+    logits = np.random.default_rng(0).normal(size=(20, 4))
+    expected = torch.distributions.Categorical(logits=torch.from_numpy(logits)).entropy()
+    np.testing.assert_allclose(entropy(logits), expected.numpy(), atol=1e-6)
+
+
+def test_wrong_options_are_named() -> None:
+    with pytest.raises(OnwardError, match="gamma as a number from 0 on, found -1"):
+        C3(gamma=-1)
+    with pytest.raises(OnwardError, match="temperature above 0, found 0"):
+        C3(temperature=0)

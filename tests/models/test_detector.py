@@ -1,0 +1,254 @@
+"""Detectors behind the protocol of models."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from onward.checks.tiny_boxes import tiny_boxes
+from onward.errors import OnwardError
+from onward.models import MODELS
+from onward.models.detector import Detector
+from onward.models.torchvision_loader import torchvision
+from onward.tasks.boxes import Boxes, mirrored
+from onward.train.adam import Adam
+from onward.train.weights import snapshot
+
+SMALL = pytest.mark.parametrize("name", ["small_rcnn", "small_swin"])
+SHAPE = (32, 48, 3)
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def made(name: str = "small_rcnn", classes: int = 2, seed: int = 0, **options: object) -> Detector:
+    model = MODELS[name](SHAPE, classes, generator(seed), **options)
+    assert isinstance(model, Detector)
+    return model
+
+
+def batch(light: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the training frames of a light, and their boxes."""
+    stream = tiny_boxes().stream(0)
+    train = stream[light].train
+    return torch.tensor(stream.table.wide["input"][train.rows]), torch.tensor(train.labels)
+
+
+def gradients(model: Detector) -> dict[str, torch.Tensor]:
+    return {n: p.grad.clone() for n, p in model.parameters.items() if p.grad is not None}
+
+
+def same(some: dict[str, torch.Tensor], others: dict[str, torch.Tensor]) -> bool:
+    return some.keys() == others.keys() and all(torch.equal(some[n], others[n]) for n in some)
+
+
+@SMALL
+def test_predicting_changes_no_parameter_and_no_buffer(name: str) -> None:
+    model, (inputs, targets) = made(name), batch()
+    model.backward(model.forward(inputs).loss(targets))
+    before, drawn = snapshot(model), torch.get_rng_state()
+    found = model.predict(inputs)
+    embedded = model.embed(inputs)
+    assert found.shape == (len(inputs), 100, 6)
+    assert embedded.shape == (len(inputs), 64)
+    assert torch.equal(found, model.predict(inputs))
+    assert same(before, snapshot(model))
+    assert torch.equal(drawn, torch.get_rng_state())
+    # Each image is seen for itself.
+    torch.testing.assert_close(model.predict(inputs[1:2])[0, :5], found[1, :5])
+    real = found[found[..., 0] >= 0]
+    assert len(real)
+    assert set(real[:, 0].tolist()) <= {0.0, 1.0}
+    assert (real[:, 2:] >= 0).all()
+    assert (real[:, 2:] <= torch.tensor([48.0, 32, 48, 32])).all()
+
+
+def test_what_is_drawn_comes_from_the_batch_and_disturbs_nobody() -> None:
+    model, (inputs, targets) = made(), batch()
+    drawn = torch.get_rng_state()
+    first = model.forward(inputs).loss(targets)
+    torch.rand(3)
+    again = model.forward(inputs)
+    assert torch.equal(first, again.loss(targets))
+    assert torch.equal(first, again.loss(targets))
+    torch.set_rng_state(drawn)
+    made(seed=1)
+    model.forward(inputs).loss(targets)
+    assert torch.equal(drawn, torch.get_rng_state())
+
+
+def test_weights_are_drawn_from_the_generator() -> None:
+    one, same_seed, other = made(), made(), made(seed=1)
+    assert same(snapshot(one), snapshot(same_seed))
+    assert not same(snapshot(one), snapshot(other))
+    other.reset(generator())
+    assert same(snapshot(one), snapshot(other))
+
+
+def test_the_gradient_is_autograds_and_may_be_asked_for_again() -> None:
+    model, (inputs, targets) = made(), batch()
+    loss = model.forward(inputs).loss(targets)
+    model.backward(loss)
+    once = gradients(model)
+    assert once.keys() == model.parameters.keys()
+    model.backward(2 * loss)
+    twice = gradients(model)
+    for name, gradient in once.items():
+        torch.testing.assert_close(twice[name], 2 * gradient)
+    # Along the gradient the loss falls as it says.
+    step = 1e-3 / sum(float(g.square().sum()) for g in once.values()) ** 0.5
+    for name, gradient in once.items():
+        model.parameters[name] -= step * gradient
+    expected = step * sum(float(g.square().sum()) for g in once.values())
+    fallen = float(loss.detach()) - float(model.forward(inputs).loss(targets).detach())
+    assert fallen == pytest.approx(expected, rel=0.2)
+
+
+def test_it_learns_to_find_what_is_there() -> None:
+    model, (inputs, targets) = made(), (some[:2] for some in batch())
+    adam = Adam(model.parameters, momentum=0.9, weight_decay=0.0, velocity={})
+    with torch.no_grad():
+        for _ in range(40):
+            model.backward(model.forward(inputs).loss(targets))
+            adam.step(0.001)
+    task = Boxes()
+    said = task.decode(model.predict(inputs).numpy(), ("disc", "square"), len(inputs))
+    assert task.score(said, targets.numpy())["map50"] > 0.8
+
+
+def test_crowds_and_empty_images_are_nothing_to_learn_from() -> None:
+    model, (inputs, targets) = made(), batch()
+    crowds, none = targets.clone(), targets.clone()
+    crowds[..., 5], none[..., 0] = 1, -1
+    assert torch.equal(model.forward(inputs).loss(crowds), model.forward(inputs).loss(none))
+    assert torch.isfinite(model.forward(inputs).loss(none))
+
+
+def test_a_teacher_is_frozen_and_the_model_grows() -> None:
+    model, (inputs, targets) = made(), batch()
+    before, said = snapshot(model), model.predict(inputs)
+    teacher = model.frozen(before, 2)
+    assert model.classes == 2
+    model.grow(2, generator(1))
+    assert same(before, snapshot(model))
+    model.grow(5, generator(1))
+    assert (model.classes, teacher.classes) == (5, 2)
+    rows = "roi_heads.box_predictor.cls_score.weight"
+    assert torch.equal(model.parameters[rows][:3], before[rows])
+    model.backward(model.forward(inputs).loss(targets))
+    for parameter in model.parameters.values():
+        parameter += 1.0
+    assert torch.equal(teacher.predict(inputs), said)
+    seen = teacher.sees(inputs)
+    assert not seen.classified(seen.proposals)[0].requires_grad
+    older = model.frozen(before, 2)
+    assert torch.equal(older.predict(inputs), said)
+
+
+def test_a_temperature_makes_scores_less_sure_and_moves_no_box() -> None:
+    model, (inputs, _) = made(), batch()
+    sure = model.predict(inputs)
+    model.buffers["temperature"].fill_(0.2)
+    surer = model.predict(inputs)
+    assert surer[..., 1].max() > sure[..., 1].max()
+    with pytest.raises(OnwardError, match="temperature of 1"):
+        model.forward(inputs) / 2.0
+
+
+def test_scaled_images_give_boxes_of_the_images_that_came() -> None:
+    inputs, targets = batch()
+    model = made(side=64)
+    sight = model.forward(inputs)
+    assert sight.maps["0"].shape[2:] == (8, 12)
+    found = model.predict(inputs)
+    assert found[..., 4].max() <= 48
+    assert torch.isfinite(sight.loss(targets))
+
+
+def test_a_mirrored_image_has_mirrored_boxes() -> None:
+    inputs, targets = batch()
+    which = torch.tensor([True, False, True, False, False])
+    flipped = mirrored(targets, which, 48)
+    images = torch.where(which[:, None, None, None], inputs.flip(2), inputs)
+    for image, rows in zip(images, flipped, strict=True):
+        (left, top, right, bottom) = rows[rows[:, 0] >= 0][-1, 1:5].int().tolist()
+        middle = image[(top + bottom) // 2, (left + right) // 2].int()
+        assert (middle[0] - middle[2]).abs() > 60  # red or blue, on a ground that is neither
+    assert torch.equal(mirrored(flipped, which, 48), targets)
+
+
+def test_what_it_cannot_do_is_said() -> None:
+    model, (inputs, _) = made(), batch()
+    with pytest.raises(OnwardError, match="Choose another method than EWC"):
+        model.squared_gradient(inputs, torch.zeros(1))
+    with pytest.raises(OnwardError, match="expected images"):
+        MODELS["small_rcnn"]((7,), 2, generator())
+    with pytest.raises(OnwardError, match="linear head"):
+        made(head="cosine")
+    with pytest.raises(OnwardError, match="trained from scratch"):
+        made(weights="weights.pth")
+    with pytest.raises(OnwardError, match="as bytes"):
+        model.forward(inputs.float())
+
+
+def test_sizes_and_work() -> None:
+    conv, swin = (
+        MODELS[name]((108, 192, 3), 6, generator()) for name in ("small_rcnn", "small_swin")
+    )
+    assert 450_000 < conv.size < 650_000
+    assert 450_000 < swin.size < 700_000
+    assert 60e6 < conv.macs < 120e6
+    assert 60e6 < swin.macs < 120e6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["faster_rcnn", "faster_rcnn_swin"])
+def test_the_large_ones_take_a_step(name: str) -> None:
+    model, (inputs, targets) = made(name, classes=6, side=64), batch()
+    assert model.parameters["roi_heads.box_predictor.cls_score.weight"].shape[0] == 7
+    before = snapshot(model)
+    model.backward(model.forward(inputs[:2]).loss(targets[:2]))
+    assert gradients(model).keys() == model.parameters.keys()
+    statistics = {n for n in before if not torch.equal(before[n], snapshot(model)[n])}
+    assert all("running" in n or "num_batches" in n for n in statistics)
+    before = snapshot(model)
+    model.predict(inputs[:1])
+    assert same(before, snapshot(model))
+
+
+@pytest.mark.slow
+def test_weights_of_a_detector_and_of_a_backbone(tmp_path: Path) -> None:
+    vision = torchvision()
+    path = tmp_path / "weights.pth"
+    published = vision.models.detection.fasterrcnn_resnet50_fpn(
+        weights=None, weights_backbone=None, num_classes=91
+    ).state_dict()
+    # As the released file has them.
+    older = {
+        name.replace("rpn.head.conv.0.0.", "rpn.head.conv.")
+        .replace("_blocks.0.0.", "_blocks.0.")
+        .replace("_blocks.1.0.", "_blocks.1.")
+        .replace("_blocks.2.0.", "_blocks.2.")
+        .replace("_blocks.3.0.", "_blocks.3."): values
+        for name, values in published.items()
+    }
+    torch.save(older, path)
+    model = made("faster_rcnn", classes=6, side=64, weights=str(path))
+    for name in ("rpn.head.conv.0.0.weight", "backbone.body.layer4.0.conv1.weight"):
+        assert torch.equal(model.parameters[name], published[name])
+    assert model.classes == 6
+    inputs, targets = batch()
+    model.backward(model.forward(inputs[:1]).loss(targets[:1]))
+    # The first layers stay, as torchvision has it.
+    assert "backbone.body.conv1.weight" not in gradients(model)
+    assert "backbone.body.layer2.0.conv1.weight" in gradients(model)
+
+    swin = vision.models.swin_t(weights=None).state_dict()
+    torch.save(swin, path)
+    model = made("faster_rcnn_swin", classes=6, side=64, weights=str(path))
+    assert torch.equal(
+        model.parameters["backbone.stages.body.0.0.weight"], swin["features.0.0.weight"]
+    )
+    with pytest.raises(OnwardError, match="Is it the file of another backbone"):
+        made("faster_rcnn", classes=6, weights=str(path))
