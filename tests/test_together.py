@@ -9,11 +9,13 @@ from onward.benchmarks import retrained
 from onward.checks.tiny import tiny_benchmark
 from onward.loop import Event
 from onward.methods import METHODS
+from onward.methods.finetune import Finetune
+from onward.methods.lwf import LwF
 from onward.models.mlp import MLP
 from onward.results.check import check_folder
 from onward.sweep import Job, Source, bundled
 from onward.together import Variant, run_together
-from onward.types import Benchmark
+from onward.types import Benchmark, Loss
 
 RATES = [Variant("finetune", training={"learning_rate": rate}) for rate in (0.1, 0.3, 0.5)]
 
@@ -205,3 +207,25 @@ def test_methods_that_begin_alike_do_the_work_once(monkeypatch: pytest.MonkeyPat
     singles = [onward.run(benchmark, variant.method) for variant in variants]
     for record, single in zip(records, singles, strict=True):
         assert record.scores == single.scores
+
+
+class Tenth(LwF):
+    """Begins like LwF, but with a tenth of its loss."""
+
+    def minimises(self, step: Any) -> Any:
+        loss = super().minimises(step)
+        return Loss(loss.slope / 10, loss.value)
+
+
+class OnTheInstance(Finetune):
+    """Hangs another answer on itself."""
+
+    def begin(self, setting: Any) -> None:
+        super().begin(setting)
+        usual = self.minimises
+        self.minimises = lambda step: Loss(usual(step).slope / 10, float)  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("other", [Tenth, OnTheInstance])
+def test_methods_that_only_look_alike_learn_on_their_own(other: type) -> None:
+    _assert_as_alone(tiny_benchmark("iid", model="mlp"), [Variant("finetune"), Variant(other)])

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,8 @@ of learn), found 4. Spend less, or give the run a larger budget
         sample_bytes: int = 0,
         rules: Mapping[str, float] | None = None,
     ) -> None:
-        self.limits = dict(limits or {})
+        # Nobody who is limited may change the limits.
+        self.limits: Mapping[str, float] = MappingProxyType(dict(limits or {}))
         self._rules = dict(rules or {})
         for name in self.limits:
             if name not in LIMITS:

@@ -230,8 +230,22 @@ class _Plan:
 def _candidate(settings: Mapping[str, Any], records: Sequence[RunRecord]) -> Candidate:
     costs = [record.cost for record in records if record.cost is not None]
     spent = _total([{"runs": 1, **cost.model_dump()} for cost in costs])
-    score = float(np.mean([np.nanmean(record.matrix()) for record in records]))
+    score = float(np.mean([_score(record) for record in records]))
     return Candidate(settings=dict(settings), score=score, spent=spent)
+
+
+def _score(record: RunRecord) -> float:
+    """Return the mean over all tests, those of periods if there are any."""
+    matrix = record.matrix()
+    if not np.isnan(matrix).all():
+        return float(np.nanmean(matrix))
+    tests = sorted({score.test for score in record.scores if score.tested_on is None})
+    curves = [record.static(test) for test in tests]
+    if not curves or np.isnan(curves).all():
+        raise OnwardError(
+            f"expected tests to choose by, found none that a run of {record.spec.method} was given"
+        )
+    return float(np.nanmean(curves))
 
 
 def _diverged(settings: Mapping[str, Any], others: Sequence[Candidate], runs: int) -> Candidate:

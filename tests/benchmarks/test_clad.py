@@ -11,6 +11,7 @@ from small_street import small_street
 from soda_miniature import box, frame, write_soda
 
 import onward
+from onward.benchmarks import Source
 from onward.benchmarks.clad_data import street_folder
 from onward.checks import check_stream
 from onward.data.clad_crops import Frames, square_around
@@ -20,6 +21,7 @@ from onward.loop import Event
 from onward.metrics.clad import amca, area_below_curve
 from onward.report.summary import summarise
 from onward.results.check import check_folder
+from onward.tuning import tune
 from onward.types import Array, Benchmark, Budget, View
 
 
@@ -82,8 +84,8 @@ def test_a_curve_is_tested_on_the_way_and_survives_a_stop(tmp_path: Path) -> Non
     whole = onward.run(made, "finetune", out=tmp_path / "whole")
     seen, scores = whole.curve("test", "class_mean_accuracy")
     total = sum(len(period.train) for period in made.stream())
-    assert len(seen) == total // 40
-    assert (np.diff(seen // 40) == 1).all()
+    assert seen[-1] == total
+    assert (seen[:-1] // 40).tolist() == list(range(1, total // 40 + 1))
     (summary,) = summarise([whole])
     found = summary.metrics["area_below_curve"].mean
     assert found == pytest.approx(area_below_curve(scores, seen))
@@ -241,3 +243,55 @@ def test_street_is_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_what_is_not_there_is_named(name: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(OnwardError, match=message):
         onward.load(name, **{"data": small_street(), **options})
+
+
+def test_the_hour_is_nobody_s_business(objects: Benchmark) -> None:
+    class Asks:
+        def learn(self, view: View, budget: Budget) -> None:
+            view.column("time")
+
+        def predict(self, view: View) -> Array:
+            return np.zeros(len(view), np.int64)
+
+    with pytest.raises(LookAheadError, match="column 'time' is not shown"):
+        onward.run(objects, Asks())
+
+
+def test_a_curve_ends_where_the_drive_ends() -> None:
+    made = onward.load("clad-c", data=small_street(), curve=10**6)
+    seen, _ = onward.run(made, "finetune").curve("test")
+    assert seen.tolist() == [sum(len(period.train) for period in made.stream())]
+
+
+def test_a_drive_without_objects_is_named(tmp_path: Path) -> None:
+    day = "Shanghai Citystreet Daytime Clear"
+    root = write_soda(tmp_path, test=[frame("20191201 101500", day, box(3))])
+    with pytest.raises(OnwardError, match="expected objects in the train part"):
+        onward.load("clad-c", data=str(root))
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "message"),
+    [
+        ("clad-c", "small_rcnn", "the detector small_rcnn: that is for clad-d"),
+        ("clad-d", "resnet18", "unknown detector 'resnet18'"),
+    ],
+)
+def test_models_of_the_other_kind_are_refused(name: str, model: str, message: str) -> None:
+    with pytest.raises(OnwardError, match=message):
+        onward.load(name, data=small_street(), model=model)
+
+
+def test_hyperparameters_are_chosen_on_the_first_days(tmp_path: Path) -> None:
+    source = Source("clad-c", small_street())
+    found = tune(source, "finetune", {"learning_rate": [0.01, 0.1]}, tmp_path, periods=4)
+    scores = [candidate.score for candidate in found.candidates]
+    assert all(score is not None and 0 <= score <= 1 for score in scores)
+    stream = onward.load("clad-c", data=small_street(), tuning_periods=4).stream()
+    trained = np.concatenate([period.train.rows for period in stream])
+    held = stream.static["test"].rows
+    assert len(held)
+    assert not np.isin(held, trained).any()
+    whole = onward.load("clad-c", data=small_street()).stream()
+    later = np.concatenate([period.train.rows for period in whole[4:]])
+    assert not np.isin(later, np.concatenate([trained, held])).any()

@@ -101,7 +101,7 @@ def test_networks_of_imagenet_begin_with_fresh_heads_and_others_do_not() -> None
 
 
 def test_wrong_options_are_named() -> None:
-    with pytest.raises(OnwardError, match="newest as a weight above 0 and up to 1, found 0"):
+    with pytest.raises(OnwardError, match="newest as a number above 0 and up to 1, found 0"):
         C1(newest=0)
     with pytest.raises(OnwardError, match="side as a number of pixels, or 0, found -1"):
         C1(side=-1)

@@ -55,7 +55,10 @@ def test_the_rate_falls_as_samples_pass() -> None:
 
 
 def test_wrong_options_are_named() -> None:
-    with pytest.raises(OnwardError, match="smoothing as a share below 1, found 1"):
+    with pytest.raises(
+        OnwardError, match="smoothing as a number from 0 on and up to 0.99, found 1"
+    ):
         C2(smoothing=1)
-    with pytest.raises(OnwardError, match="numbers of samples to slow down at"):
-        C2(slower_at=(-3,))
+    for wrong in ((-3,), 5, "x"):
+        with pytest.raises(OnwardError, match="numbers of samples to slow down at"):
+            C2(slower_at=wrong)  # type: ignore[arg-type]

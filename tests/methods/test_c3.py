@@ -130,5 +130,5 @@ def test_entropy_is_that_of_the_softmax() -> None:
 def test_wrong_options_are_named() -> None:
     with pytest.raises(OnwardError, match="gamma as a number from 0 on, found -1"):
         C3(gamma=-1)
-    with pytest.raises(OnwardError, match="temperature above 0, found 0"):
+    with pytest.raises(OnwardError, match="temperature as a number above 0, found 0"):
         C3(temperature=0)

@@ -6,6 +6,9 @@ import pytest
 
 from onward.errors import OnwardError
 from onward.methods.agem import AGEM
+from onward.methods.c1 import C1
+from onward.methods.d1 import D1
+from onward.methods.d2 import D2
 from onward.methods.icarl_norm import ICaRLNorm
 from onward.methods.lucir import LUCIR
 
@@ -18,6 +21,11 @@ from onward.methods.lucir import LUCIR
         (LUCIR, {"hardest": 1.5}, "1 or more new classes"),
         (ICaRLNorm, {"restarts_eta": "maybe"}, "true or false, found 'maybe'"),
         (AGEM, {"own_classes": 1}, "true or false, found 1"),
+        (C1, {"newest": "x"}, "newest as a number above 0 and up to 1, found 'x'"),
+        (C1, {"every": "x"}, "every 1 or more samples, found 'x'"),
+        (D1, {"maps": "x"}, "maps as a number from 0 on, found 'x'"),
+        (D2, {"temperature": "x"}, "temperature as a number above 0, found 'x'"),
+        (D2, {"alpha": True}, "alpha as a number from 0 on, found True"),
     ],
 )
 def test_options(make: Any, options: dict[str, Any], message: str) -> None:

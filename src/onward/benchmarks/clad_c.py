@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from onward.benchmarks.clad_data import STREET, card_of, soda_of
-from onward.benchmarks.clad_recipes import OBJECT_RECIPES
+from onward.benchmarks.clad_recipes import OBJECT_RECIPES, refuse_detector
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.progress import reading_images
 from onward.data.cache import cache_folder
@@ -91,9 +91,16 @@ def load(
         raise unknown("recipe", recipe, _SIZES, "onward list benchmarks")
     if judge not in (TEST, "validation"):
         raise unknown("judge of clad-c", judge, (TEST, "validation"), "onward run --help")
+    refuse_detector(model)
     side = _SIZES[recipe] if size is None else size
     name, soda = soda_of(data, frames)
     objects = clad_c(soda, min_area=min_area, drop_occluded=drop_occluded)
+    for part in ("train", judge):
+        if not (_values(objects, "set") == part).any():
+            raise OnwardError(
+                f"expected objects in the {part} part of {soda.folder}, found none that is large "
+                "enough and not left out. See: onward check data clad --root DIR"
+            )
     table = _table(soda, objects, side)
     return Benchmark(
         name="clad-c",
@@ -119,8 +126,6 @@ def _asked(size: int, judge: str, min_area: float, drop_occluded: int | None) ->
 
 
 def _table(soda: Soda, objects: pa.Table, size: int) -> Table:
-    if not len(objects):
-        raise OnwardError(f"expected objects in {soda.folder}, found none that is large enough")
     boxes = np.column_stack([objects.column(name).to_numpy() for name in _BOX])
     digest = _digest(soda, objects)
     with reading_images("cutting objects out of frames") as watch:
@@ -130,7 +135,8 @@ def _table(soda: Soda, objects: pa.Table, size: int) -> Table:
     columns = objects.select(["id", "time", "label", "set", "number", *DOMAINS])
     # Frames of one drive show the same objects: they must not be on both sides of a split.
     columns = columns.append_column("group", objects.column("video"))
-    return Table(columns, {"image": images}, digest=digest, shown=("time",))
+    # No column is shown: the hour would tell where a day ends.
+    return Table(columns, {"image": images}, digest=digest, shown=())
 
 
 def _digest(soda: Soda, objects: pa.Table) -> str:

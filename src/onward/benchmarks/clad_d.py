@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from onward.benchmarks.clad_c import CLASSES, TEST, images_as_inputs
 from onward.benchmarks.clad_data import STREET, card_of, soda_of
-from onward.benchmarks.clad_recipes import BOX_RECIPES
+from onward.benchmarks.clad_recipes import BOX_RECIPES, require_detector
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.progress import reading_images
 from onward.data.cache import cache_folder
@@ -72,6 +72,7 @@ def load(
         raise unknown("protocol of clad-d", protocol, DETECTION, "onward list benchmarks")
     if judge not in (TEST, "validation"):
         raise unknown("judge of clad-d", judge, (TEST, "validation"), "onward run --help")
+    require_detector(model)
     recipes = BOX_RECIPES.of(protocol, model, weights)
     if recipe not in recipes:
         raise unknown("recipe", recipe, recipes, "onward list benchmarks")

@@ -32,7 +32,7 @@ def soda_of(data: str, frames: int | None) -> tuple[str, Soda]:
         Of Emoji Street: about how many frames.
     """
     if data == STREET:
-        return STREET, read_soda(street_folder(frames or FRAMES))
+        return STREET, read_soda(street_folder(FRAMES if frames is None else frames))
     if frames is not None:
         raise OnwardError(f"expected frames with data='{STREET}' only, found it with {data!r}")
     folder = Path(data).expanduser()

@@ -145,7 +145,13 @@ def for_tuning(stream: Stream, periods: int, tests: str, seed: int) -> Stream:
         return replace(period, train=train, test=test)
 
     inside = tuple(inner(period) for period in stream[:periods])
-    return Stream(stream.table, inside, complete=stream.complete)
+    static: dict[str, Samples] = {}
+    if tests == "static":
+        # What would test its own period tests every moment, as the tests do that it stands for.
+        held = Samples.join([period.test for period in inside])
+        static = dict.fromkeys(stream.static, held)
+        inside = tuple(replace(period, test=period.test[:0]) for period in inside)
+    return Stream(stream.table, inside, static, complete=stream.complete)
 
 
 def _groups(table: Table) -> Array:

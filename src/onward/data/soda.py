@@ -123,7 +123,7 @@ def read_split(folder: Path, name: str) -> Split:
     try:
         document = json.loads(content)
         entries = [document[part] for part in ("images", "annotations")]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise OnwardError(
             f"expected COCO annotations with images and annotations in {path}, found another kind "
             f"of file ({error}). Fetch it again"
@@ -131,7 +131,7 @@ def read_split(folder: Path, name: str) -> Split:
     try:
         images, problems = _images(entries[0], name)
         objects = _objects(entries[1], images.column("id").to_pylist())
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise OnwardError(
             f"expected images with file_name, id, width and height and annotations with id, "
             f"image_id, category_id and bbox in {path}, found an entry without ({error!r})"
@@ -219,7 +219,7 @@ def _wrong_objects(
     outside |= (x + w > width + _SLACK) | (y + h > height + _SLACK)
     strange = ~np.isin(category, list(CATEGORIES))
     # Written as a negation, so that NaN is wrong too.
-    flat = ~((w > 0) & (h > 0))
+    flat = ~((w > 0) & (h > 0) & np.isfinite(x) & np.isfinite(y))
     for row in np.flatnonzero(lost | outside | flat | strange).tolist():
         entry = entries[row]
         start = f"annotation {entry['id']}: "

@@ -43,7 +43,7 @@ class Weighted:
     ) -> None:
         if capacity < 1:
             raise OnwardError(f"a memory needs a capacity of at least 1, found {capacity}")
-        if chances is not None and not all(0 <= chance <= 1 for chance in chances):
+        if chances is not None and not _are_chances(chances):
             raise OnwardError(f"expected a chance from 0 to 1 for each class, found {chances}")
         self.capacity = capacity
         self.rows: Rows = np.empty(0, np.int64)
@@ -93,3 +93,9 @@ class Weighted:
                 f"expected a chance for each of {known} classes, found {len(self._chances)}"
             )
         return np.asarray(self._chances[classes])
+
+
+def _are_chances(chances: Any) -> bool:
+    return isinstance(chances, list | tuple) and all(
+        isinstance(chance, int | float) and 0 <= chance <= 1 for chance in chances
+    )

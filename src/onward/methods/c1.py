@@ -11,7 +11,7 @@ from onward.memory import Shares
 from onward.methods.cwr import merged
 from onward.train.every import Every
 from onward.train.kept import Kept, whole
-from onward.train.method import TrainingSet, yes_or_no
+from onward.train.method import TrainingSet, number, yes_or_no
 from onward.train.recipe import OF_IMAGENET, Recipe
 from onward.train.rehearsal import Rehearsal
 from onward.train.weights import fitted, head_of, to_arrays, to_tensors
@@ -36,11 +36,11 @@ class C1(Rehearsal):
 
     Our choices where the paper leaves it open: heads are merged after as many samples as the memory
     holds, since nobody says where a day ends; the moving average gives the new head a half; as in
-    CWR, the new head is centred at its mean before; and tests between two merges see the lasting
-    head merged with the one that is being trained. All of the memory is as likely to be replayed.
-    Where the recipe's memory is smaller, classes share it. A network that starts at random has
-    features that move on while a head is trained: there, a head that was merged is not drawn anew,
-    but goes on.
+    CWR, the new head is centred at its mean before, but for the first one; and tests between two
+    merges see the lasting head merged with the one that is being trained. All of the memory is as
+    likely to be replayed. Where the recipe's memory is smaller, classes share it. A network that
+    starts at random has features that move on while a head is trained: there, a head that was
+    merged is not drawn anew, but goes on.
 
     Parameters
     ----------
@@ -80,8 +80,7 @@ class C1(Rehearsal):
     ) -> None:
         if side is not None and (type(side) is not int or side < 0):
             raise OnwardError(f"expected side as a number of pixels, or 0, found {side!r}")
-        if not 0 < newest <= 1:
-            raise OnwardError(f"expected newest as a weight above 0 and up to 1, found {newest!r}")
+        newest = number("newest", newest, 0, 1, above=True)
         super().__init__(Kept(partial(Shares, most=whole(per_class)), memory))
         self._side, self._merges = side, yes_or_no("merges", merges)
         self._every, self._newest, self._fresh = Every(every), newest, fresh

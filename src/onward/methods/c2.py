@@ -6,11 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from onward.budget import Budget
-from onward.errors import OnwardError
 from onward.memory import Weighted
 from onward.train.kept import Kept
 from onward.train.losses import smoothed
-from onward.train.method import Step, TrainingSet
+from onward.train.method import Step, TrainingSet, number
 from onward.train.milestones import Milestones
 from onward.train.recipe import OF_IMAGENET, Recipe
 from onward.train.rehearsal import Rehearsal
@@ -63,8 +62,9 @@ class C2(Rehearsal):
         learning_rate: float | None = None,
         slower_at: Sequence[int] | None = None,
     ) -> None:
-        if not 0 <= smoothing < 1:
-            raise OnwardError(f"expected smoothing as a share below 1, found {smoothing!r}")
+        smoothing = number("smoothing", smoothing, 0, 0.99)
+        if learning_rate is not None:
+            learning_rate = number("learning_rate", learning_rate)
         super().__init__(Kept(partial(Weighted, chances=chances), memory))
         self._smoothing, self._rate = smoothing, learning_rate
         self._milestones = Milestones(slower_at)

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onward.budget import Budget
-from onward.errors import OnwardError
 from onward.memory import Uncertain
 from onward.seeds import Draws, draws
 from onward.train.augment import augmented, varied
 from onward.train.kept import Kept
 from onward.train.losses import contrastive, focal
-from onward.train.method import GradientMethod, Step, TrainingSet, may_read_again
+from onward.train.method import GradientMethod, Step, TrainingSet, may_read_again, number
 from onward.train.milestones import Milestones
 from onward.train.recipe import OF_IMAGENET, Augment, Recipe
 from onward.types import Array, Loss, Setting, View
@@ -90,15 +89,13 @@ class C3(GradientMethod):
         temperature: float = 2.0,
         slower_at: tuple[int, ...] | None = None,
     ) -> None:
-        numbers = {"contrast": contrast, "gamma": gamma, "distance": distance}
-        for name, value in numbers.items():
-            if not isinstance(value, int | float) or not 0 <= value < np.inf:
-                raise OnwardError(f"expected {name} as a number from 0 on, found {value!r}")
-        if not temperature > 0:
-            raise OnwardError(f"expected a temperature above 0, found {temperature!r}")
         self._memory = Kept(Uncertain, memory)
-        self._contrast, self._gamma, self._distance = contrast, gamma, distance
-        self._temperature, self._rate = temperature, learning_rate
+        self._contrast, self._gamma = number("contrast", contrast), number("gamma", gamma)
+        self._distance = number("distance", distance)
+        self._temperature = number("temperature", temperature, above=True)
+        self._rate = learning_rate
+        if learning_rate is not None:
+            self._rate = number("learning_rate", learning_rate)
         self._milestones = Milestones(slower_at)
         # What was said of each new sample while it was learned from.
         self._said: Array = np.empty((0, 0), np.float32)

@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from onward.errors import OnwardError
 from onward.memory import Reservoir
 from onward.train.kept import Kept
-from onward.train.method import yes_or_no
+from onward.train.method import number, yes_or_no
 from onward.train.recalled import Recalled
 
 if TYPE_CHECKING:
@@ -52,10 +51,8 @@ class D1(Recalled):
         proposals: float = 1.0,
         labels: bool = True,
     ) -> None:
-        if min(maps, proposals) < 0:
-            raise OnwardError(f"expected weights from 0 on, found {maps} and {proposals}")
         super().__init__(Kept(Reservoir, memory))
-        self._maps, self._proposals = maps, proposals
+        self._maps, self._proposals = number("maps", maps), number("proposals", proposals)
         self._labels = yes_or_no("labels", labels)
 
     def lost(self, seen: "Sight", taught: "Sight", targets: "Tensor") -> "Tensor":

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from onward.budget import Budget
 from onward.data.soda_words import CATEGORIES
-from onward.errors import OnwardError
 from onward.memory import Rarest
 from onward.train.kept import Kept
+from onward.train.method import number
 from onward.train.recalled import Recalled
 from onward.types import View
 
@@ -51,13 +51,10 @@ class D2(Recalled):
     def __init__(
         self, *, memory: int | None = None, alpha: float = 1.0, temperature: float = 2.0
     ) -> None:
-        if temperature <= 0:
-            raise OnwardError(f"expected a temperature above 0, found {temperature}")
-        if alpha < 0:
-            raise OnwardError(f"expected alpha as a number from 0 on, found {alpha}")
         rare = [number for number, name in enumerate(CATEGORIES.values()) if name in _RARE]
         super().__init__(Kept(partial(Rarest, classes=rare), memory))
-        self._alpha, self._temperature = alpha, temperature
+        self._alpha = number("alpha", alpha)
+        self._temperature = number("temperature", temperature, above=True)
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Scale the outputs that are predicted, then do as others do."""

@@ -74,7 +74,7 @@ class LwF(GradientMethod):
     @property
     def ordinary(self) -> bool:
         """Whether there is no teacher yet."""
-        return not self._teachers
+        return not self._teachers and self._answers_like(LwF)
 
     def minimises(self, step: Step) -> Loss:
         """Return the task loss and the distance to the teacher, weighted."""

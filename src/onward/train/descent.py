@@ -85,6 +85,7 @@ class Descent:
             self.method.ordinary
             and other.method.ordinary
             and self._recipe == other._recipe
+            and self.method.setting.task == other.method.setting.task
             and (self.total, self.rate) == (other.total, other.rate)
             and not (self.validation.asked or other.validation.asked)
             and self.method.still(self.model) == other.method.still(other.model)

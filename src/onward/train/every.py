@@ -18,8 +18,8 @@ class Every:
     """
 
     def __init__(self, samples: int | None) -> None:
-        if samples is not None and samples < 1:
-            raise OnwardError(f"expected to consolidate every 1 or more samples, found {samples}")
+        if samples is not None and (type(samples) is not int or samples < 1):
+            raise OnwardError(f"expected to consolidate every 1 or more samples, found {samples!r}")
         self._samples = samples
         self._since = 0
 

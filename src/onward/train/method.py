@@ -142,9 +142,13 @@ class GradientMethod:
         Methods of which that is true of their first call alone, before they have a teacher, say so
         themselves: with the same samples and weights, they learn the same as finetuning.
         """
-        mine, usual = type(self), GradientMethod
+        return self._answers_like(GradientMethod)
+
+    def _answers_like(self, kind: "type[GradientMethod]") -> bool:
+        """Whether what happens in a step is what happens in a step of this kind."""
         asked = ("minimises", "gradient", "pace")
-        return all(getattr(mine, name) is getattr(usual, name) for name in asked)
+        own = all(getattr(type(self), name) is getattr(kind, name) for name in asked)
+        return own and vars(self).keys().isdisjoint(asked)
 
     def state(self) -> dict[str, Any]:
         """Return what must survive from one call to the next."""
@@ -174,6 +178,30 @@ def yes_or_no(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise OnwardError(f"expected {name} as true or false, found {value!r}")
     return value
+
+
+def number(
+    name: str, value: Any, low: float = 0.0, high: float = float("inf"), *, above: bool = False
+) -> float:
+    """Return a method's option that is a number, or say which it may be.
+
+    Parameters
+    ----------
+    name, value
+        The option.
+    low, high
+        The least and the most that it may be; it is always finite.
+    above
+        Whether it must be above `low`.
+    """
+    right = isinstance(value, int | float) and not isinstance(value, bool)
+    if not right or not low <= value <= high or value == float("inf") or (above and value == low):
+        upto = "" if high == float("inf") else f" and up to {high:g}"
+        raise OnwardError(
+            f"expected {name} as a number {'above' if above else 'from'} {low:g}"
+            f"{'' if above else ' on'}{upto}, found {value!r}"
+        )
+    return float(value)
 
 
 def check_start(start: Start) -> Start:

@@ -21,9 +21,10 @@ class Milestones:
     """
 
     def __init__(self, at: Sequence[int] | None) -> None:
-        if at is not None and any(type(count) is not int or count < 0 for count in at):
+        numbers = at if isinstance(at, list | tuple) else [at]
+        if at is not None and any(type(count) is not int or count < 0 for count in numbers):
             raise OnwardError(f"expected numbers of samples to slow down at, found {at!r}")
-        self._asked = at
+        self._asked = None if at is None else tuple(numbers)
         self._at: Sequence[int] = ()
         self.seen = 0
 

@@ -55,7 +55,7 @@ class Recalled(Rehearsal):
     @property
     def ordinary(self) -> bool:
         """Whether there is no teacher yet."""
-        return not self._teacher
+        return not self._teacher and self._answers_like(Recalled)
 
     def lost(self, seen: "Sight", taught: "Sight", targets: "Tensor") -> "Tensor":
         """Return a loss, with its graph.

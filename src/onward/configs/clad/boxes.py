@@ -49,7 +49,7 @@ def run(row: Row, column: Column, data: str, recipe: str) -> Run | Missing:
     """Say which run a cell is."""
     load = dict(row.load)
     protocol = load.pop("protocol", column.protocol)
-    training = load.pop("training", {})
+    training = load.pop("training", {}).get(recipe, {})
     backbone = load.pop(BACKBONE, None)
     if backbone is not None:
         load["model"] = _DETECTORS[backbone][recipe]
