@@ -55,10 +55,8 @@ def test_the_rate_falls_as_samples_pass() -> None:
 
 
 def test_wrong_options_are_named() -> None:
-    with pytest.raises(
-        OnwardError, match="smoothing as a number from 0 on and up to 0.99, found 1"
-    ):
+    with pytest.raises(OnwardError, match="smoothing as a number from 0 on and up to"):
         C2(smoothing=1)
-    for wrong in ((-3,), 5, "x"):
+    for wrong in ((-3,), -5, "x"):
         with pytest.raises(OnwardError, match="numbers of samples to slow down at"):
             C2(slower_at=wrong)  # type: ignore[arg-type]
