@@ -239,8 +239,7 @@ def _score(record: RunRecord) -> float:
     matrix = record.matrix()
     if not np.isnan(matrix).all():
         return float(np.nanmean(matrix))
-    tests = sorted({score.test for score in record.scores if score.tested_on is None})
-    curves = [record.static(test) for test in tests]
+    curves = [record.static(test) for test in record.static_tests]
     if not curves or np.isnan(curves).all():
         raise OnwardError(
             f"expected tests to choose by, found none that a run of {record.spec.method} was given"

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 from small_street import small_street
 from soda_miniature import box, frame, write_soda
+from stopped import StopError, stop_after
 
 import onward
 from onward.benchmarks import Source
@@ -17,7 +18,6 @@ from onward.checks import check_stream
 from onward.data.clad_crops import Frames, square_around
 from onward.data.clad_sets import DAYS_AND_NIGHTS
 from onward.errors import BudgetSpentError, LookAheadError, OnwardError
-from onward.loop import Event
 from onward.metrics.clad import amca, area_below_curve
 from onward.report.summary import summarise
 from onward.results.check import check_folder
@@ -90,15 +90,10 @@ def test_a_curve_is_tested_on_the_way_and_survives_a_stop(tmp_path: Path) -> Non
     found = summary.metrics["area_below_curve"].mean
     assert found == pytest.approx(area_below_curve(scores, seen))
 
-    class StopError(Exception):
-        pass
-
-    def stop(event: Event) -> None:
-        if event.kind == "learned" and event.period == 2:
-            raise StopError
-
     with pytest.raises(StopError):
-        onward.run(made, "finetune", out=tmp_path / "cut", watch=stop, checkpoint_seconds=0)
+        onward.run(
+            made, "finetune", out=tmp_path / "cut", watch=stop_after(2), checkpoint_seconds=0
+        )
     resumed = onward.run(made, "finetune", out=tmp_path / "cut")
     assert (resumed.points, resumed.scores) == (whole.points, whole.scores)
 

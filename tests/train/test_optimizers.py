@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from stopped import StopError, stop_after
 
 import onward
 from onward.checks import tiny_benchmark
 from onward.checks.tiny import ONLINE
 from onward.errors import OnwardError
-from onward.loop import Event
 from onward.train.adam import Adam
 from onward.train.optimizers import clip
 from onward.train.sgd import SGD
@@ -82,15 +82,10 @@ def test_it_survives_a_stop(goes_on: bool, tmp_path: Path) -> None:
     made = _online(goes_on=goes_on)
     whole = onward.run(made, "finetune", out=tmp_path / "whole")
 
-    class StopError(Exception):
-        pass
-
-    def stop(event: Event) -> None:
-        if event.kind == "learned" and event.period == 1:
-            raise StopError
-
     with pytest.raises(StopError):
-        onward.run(made, "finetune", out=tmp_path / "cut", watch=stop, checkpoint_seconds=0)
+        onward.run(
+            made, "finetune", out=tmp_path / "cut", watch=stop_after(1), checkpoint_seconds=0
+        )
     resumed = onward.run(made, "finetune", out=tmp_path / "cut")
     assert resumed.scores == whole.scores
 

@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from onward.benchmarks.clad_data import STREET, card_of, soda_of
+from onward.benchmarks.clad_data import STREET, TEST, card_of, require_judge, soda_of
 from onward.benchmarks.clad_recipes import OBJECT_RECIPES, refuse_detector
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.progress import reading_images
 from onward.data.cache import cache_folder
 from onward.data.clad_crops import crops
 from onward.data.clad_sets import DAYS_AND_NIGHTS, clad_c
-from onward.data.soda import Soda
+from onward.data.soda import Soda, values
 from onward.data.soda_words import CATEGORIES, DOMAINS
 from onward.errors import OnwardError, unknown
 from onward.protocols import DRIVING
+from onward.table import images_as_inputs
 from onward.tasks.one_label import OneLabel
 from onward.types import Array, Benchmark, Period, Protocol, Samples, Stream, Table
 
@@ -38,7 +39,6 @@ LISTED = Listed(
     usual=STREET,
 )
 CLASSES = tuple(CATEGORIES.values())
-TEST = "test"
 _SIZES = {"cpu": 32, "paper": 64}
 _BOX = ("x", "y", "w", "h")
 
@@ -89,14 +89,13 @@ def load(
         raise unknown("protocol of clad-c", protocol, DRIVING, "onward list benchmarks")
     if recipe not in _SIZES:
         raise unknown("recipe", recipe, _SIZES, "onward list benchmarks")
-    if judge not in (TEST, "validation"):
-        raise unknown("judge of clad-c", judge, (TEST, "validation"), "onward run --help")
+    require_judge("clad-c", judge)
     refuse_detector(model)
     side = _SIZES[recipe] if size is None else size
     name, soda = soda_of(data, frames)
     objects = clad_c(soda, min_area=min_area, drop_occluded=drop_occluded)
     for part in ("train", judge):
-        if not (_values(objects, "set") == part).any():
+        if not (values(objects, "set") == part).any():
             raise OnwardError(
                 f"expected objects in the {part} part of {soda.folder}, found none that is large "
                 "enough and not left out. See: onward check data clad --root DIR"
@@ -141,16 +140,8 @@ def _table(soda: Soda, objects: pa.Table, size: int) -> Table:
 
 def _digest(soda: Soda, objects: pa.Table) -> str:
     """Hash the annotations and what was chosen out of them."""
-    chosen = hashlib.sha256()
-    for split in (soda.train, soda.val, soda.test):
-        chosen.update(split.digest.encode())
-    chosen.update("\n".join(objects.column("id").to_pylist()).encode())
-    return chosen.hexdigest()
-
-
-def images_as_inputs(table: Table) -> Table:
-    """Let learners see the images as they are."""
-    return table.with_input(table.wide["image"])
+    chosen = "\n".join(objects.column("id").to_pylist())
+    return hashlib.sha256((soda.digests + chosen).encode()).hexdigest()
 
 
 def cut_drive(table: Table, protocol: Protocol, seed: int, *, judge: str) -> Stream:
@@ -187,14 +178,10 @@ def _named(day: date, light: str) -> str:
 
 def _numbers(objects: pa.Table) -> dict[str, Any]:
     def count(part: str) -> int:
-        return int(np.count_nonzero(_values(objects, "set") == part))
+        return int(np.count_nonzero(values(objects, "set") == part))
 
-    labels = _values(objects, "label")[_values(objects, "set") == "train"]
+    labels = values(objects, "label")[values(objects, "set") == "train"]
     return {
         "objects": {part: count(part) for part in ("train", "validation", TEST)},
         "training objects by class": {name: int((labels == name).sum()) for name in CLASSES},
     }
-
-
-def _values(objects: pa.Table, name: str) -> Array:
-    return np.asarray(objects.column(name).to_numpy(zero_copy_only=False))

@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from onward.benchmarks.clad_c import CLASSES, TEST, images_as_inputs
-from onward.benchmarks.clad_data import STREET, card_of, soda_of
+from onward.benchmarks.clad_c import CLASSES
+from onward.benchmarks.clad_data import STREET, TEST, card_of, require_judge, soda_of
 from onward.benchmarks.clad_recipes import BOX_RECIPES, require_detector
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.progress import reading_images
 from onward.data.cache import cache_folder
 from onward.data.clad_crops import Frames
 from onward.data.clad_sets import DOMAINS_OF_IMAGES, clad_d
-from onward.data.soda import Soda
+from onward.data.soda import Soda, values
 from onward.data.soda_words import DOMAINS
 from onward.errors import OnwardError, unknown
 from onward.protocols import DETECTION
+from onward.table import images_as_inputs
 from onward.tasks.boxes import Boxes, padded
 from onward.types import Array, Benchmark, Period, Protocol, Samples, Stream, Table
 
@@ -70,8 +71,7 @@ def load(
     """
     if protocol not in DETECTION:
         raise unknown("protocol of clad-d", protocol, DETECTION, "onward list benchmarks")
-    if judge not in (TEST, "validation"):
-        raise unknown("judge of clad-d", judge, (TEST, "validation"), "onward run --help")
+    require_judge("clad-d", judge)
     require_detector(model)
     recipes = BOX_RECIPES.of(protocol, model, weights)
     if recipe not in recipes:
@@ -101,9 +101,7 @@ def _table(soda: Soda, images: pa.Table, size: int | None) -> Table:
     width, height = int(images.column("width")[0].as_py()), int(images.column("height")[0].as_py())
     scale = 1.0 if size is None else size / height
     shape = (round(height * scale), round(width * scale))
-    digest = hashlib.sha256(
-        "".join([split.digest for split in (soda.train, soda.val, soda.test)]).encode()
-    ).hexdigest()
+    digest = hashlib.sha256(soda.digests.encode()).hexdigest()
     column = Frames(soda.folder, images.column("path").to_pylist(), shape)
     with reading_images("reading frames") as watch:
         found = column.at_hand(digest[:16], watch)
@@ -173,8 +171,7 @@ def cut_domains(table: Table, protocol: Protocol, seed: int, *, judge: str) -> S
 
 
 def _numbers(images: pa.Table) -> dict[str, Any]:
-    part = np.asarray(images.column("set").to_numpy(zero_copy_only=False))
-    domain = np.asarray(images.column("domain").to_numpy())
+    part, domain = values(images, "set"), values(images, "domain")
     return {
         "frames": {name: int((part == name).sum()) for name in ("train", "validation", TEST)},
         "training frames by domain": {

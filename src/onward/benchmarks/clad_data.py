@@ -8,11 +8,13 @@ from onward.benchmarks.progress import reading_images
 from onward.data.cache import cache_folder
 from onward.data.soda import Soda, read_soda
 from onward.data.street.drives import FRAMES
-from onward.errors import OnwardError
+from onward.errors import OnwardError, unknown
 from onward.files import locked
 from onward.types import Card
 
 STREET = "street"
+TEST = "test"
+_JUDGES = (TEST, "validation")
 # Of the drawing: another version is another folder.
 _VERSION = 1
 _CITATION = (
@@ -61,6 +63,12 @@ def street_folder(frames: int) -> Path:
 
                 make_street(folder, frames=frames, progress=more)
     return folder
+
+
+def require_judge(benchmark: str, judge: str) -> None:
+    """Raise unless what is to be tested is a part that there is."""
+    if judge not in _JUDGES:
+        raise unknown(f"judge of {benchmark}", judge, _JUDGES, "onward run --help")
 
 
 def card_of(data: str, title: str, summary: str, numbers: Mapping[str, Any]) -> Card:

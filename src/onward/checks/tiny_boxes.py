@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from onward.checks.digests import digest
 from onward.protocols import DOMAINS
+from onward.table import images_as_inputs
 from onward.tasks.boxes import Boxes, padded
 from onward.train.recipe import Recipe
 from onward.types import Array, Benchmark, Card, Period, Protocol, Samples, Stream, Table
@@ -66,16 +67,11 @@ def tiny_boxes(protocol: Protocol = DOMAINS, model: str = "small_rcnn") -> Bench
         task=Boxes(),
         protocol=protocol,
         raw=raw,
-        prepare=prepare,
+        prepare=images_as_inputs,
         cut=cut,
         recipes={"cpu": replace(_RECIPE, model=model)},
         recipe="cpu",
     )
-
-
-def prepare(table: Table) -> Table:
-    """Show the frames as they are."""
-    return table.with_input(table.wide["image"])
 
 
 def cut(table: Table, protocol: Protocol, seed: int) -> Stream:

@@ -71,6 +71,11 @@ class Soda:
     val: Split
     test: Split
 
+    @property
+    def digests(self) -> str:
+        """The content hashes of all three files, one after the other."""
+        return self.train.digest + self.val.digest + self.test.digest
+
 
 def read_soda(root: Path) -> Soda:
     """Read the labelled part of SODA10M, or any folder of the same layout.

@@ -26,6 +26,13 @@ class Memory(Protocol):
         """Continue from a saved state."""
 
 
+def at_least_one(capacity: int) -> int:
+    """Return how many samples a memory holds at most, or say what that may be."""
+    if capacity < 1:
+        raise OnwardError(f"a memory needs a capacity of at least 1, found {capacity}")
+    return capacity
+
+
 def arrivals(rows: ArrayLike, labels: ArrayLike | None) -> tuple[Rows, Array]:
     """Return rows and labels of arriving samples as arrays, whatever sequence they came in.
 

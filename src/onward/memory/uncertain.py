@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onward.errors import OnwardError
-from onward.memory.memory import arrivals
+from onward.memory.memory import arrivals, at_least_one
 from onward.types import Array, Rows, Samples
 
 
@@ -38,9 +37,7 @@ class Uncertain:
     """
 
     def __init__(self, capacity: int, seed: int = 0) -> None:
-        if capacity < 1:
-            raise OnwardError(f"a memory needs a capacity of at least 1, found {capacity}")
-        self.capacity = capacity
+        self.capacity = at_least_one(capacity)
         self.rows: Rows = np.empty(0, np.int64)
         self.labels: Array = np.empty(0, np.int64)
         # What was said of each when it came; NaN for classes that were not known then.

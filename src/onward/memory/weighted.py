@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onward.errors import OnwardError
-from onward.memory.memory import arrivals
+from onward.memory.memory import arrivals, at_least_one
 from onward.types import Array, Rows, Samples
 
 
@@ -41,11 +41,9 @@ class Weighted:
     def __init__(
         self, capacity: int, seed: int = 0, chances: Sequence[float] | None = None
     ) -> None:
-        if capacity < 1:
-            raise OnwardError(f"a memory needs a capacity of at least 1, found {capacity}")
         if chances is not None and not _are_chances(chances):
             raise OnwardError(f"expected a chance from 0 to 1 for each class, found {chances}")
-        self.capacity = capacity
+        self.capacity = at_least_one(capacity)
         self.rows: Rows = np.empty(0, np.int64)
         self.labels: Array = np.empty(0, np.int64)
         self._chances = None if chances is None else np.asarray(chances, np.float64)

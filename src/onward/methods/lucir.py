@@ -8,7 +8,7 @@ import numpy as np
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.train.exemplars import features_of
-from onward.train.method import Step, TrainingSet, may_read_again
+from onward.train.method import Step, TrainingSet, may_read_again, number
 from onward.train.taught import Taught
 from onward.types import Loss, View
 
@@ -63,11 +63,9 @@ class LUCIR(Taught):
     ) -> None:
         if type(hardest) is not int or hardest < 1:
             raise OnwardError(f"expected to look at 1 or more new classes, found {hardest!r}")
-        for name, value in (("distance", distance), ("margin", margin)):
-            if not isinstance(value, int | float) or not 0 <= value < math.inf:
-                raise OnwardError(f"expected {name} as a number from 0 on, found {value!r}")
         super().__init__(per_class)
-        self._distance, self._margin, self._hardest = distance, margin, hardest
+        self._distance, self._margin = number("distance", distance), number("margin", margin)
+        self._hardest = hardest
         # How many classes were known before this call, and while it is under way what it shows.
         self._known = 0
         self._shown: tuple[View, Budget] | None = None

@@ -13,6 +13,7 @@ from torch.nn import functional
 from onward.errors import OnwardError
 from onward.models.balanced_sampler import BalancedSampler
 from onward.models.macs import forward_macs
+from onward.models.pixels import normalised, scale_of
 from onward.models.sight import Sight
 
 # COCO's limit of what is counted in an image.
@@ -75,9 +76,7 @@ class Detector:
             raise OnwardError(f"expected a linear head for {self.NAME}, found {head!r}")
         self._side = side or self.SIDE
         self._weights = None if weights is None else Path(weights).expanduser()
-        self._mean, self._deviation = (
-            torch.tensor(values).view(3, 1, 1) * 255 for values in self.SCALE
-        )
+        self._scale = scale_of(self.SCALE)
         self._take(self._made(classes, generator))
         self._features: torch.Tensor | None = None
         self._macs = self._count_macs(shape)
@@ -213,12 +212,9 @@ class Detector:
         self.buffers = dict(net.named_buffers())
 
     def _look(self, inputs: torch.Tensor, *, training: bool = False) -> Sight:
-        if inputs.dtype != torch.uint8:
-            raise OnwardError(f"expected images as bytes, found {inputs.dtype}")
         if self._net.training != training:
             self._net.train(training)
-        images = inputs.permute(0, 3, 1, 2).to(torch.float32)
-        images.sub_(self._mean).div_(self._deviation)
+        images = normalised(inputs, self._scale)
         height, width = images.shape[2:]
         size = self._scaled(height, width)
         if size != (height, width):

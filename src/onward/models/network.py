@@ -12,6 +12,7 @@ from torch.nn import functional
 from onward.errors import OnwardError
 from onward.models.heads import make_head
 from onward.models.macs import forward_macs
+from onward.models.pixels import normalised, scale_of
 
 # So many pixels are embedded at a time: what a first layer makes of them stays in the cache.
 _AT_ONCE = 2**16
@@ -69,9 +70,7 @@ class Network:
         self._require_images(shape)
         self._side, self._weights = side, weights
         self._graph: torch.Tensor | None = None
-        self._mean, self._deviation = (
-            torch.tensor(values).view(3, 1, 1) * 255 for values in self.SCALE
-        )
+        self._scale = scale_of(self.SCALE)
         # Without memory first: torch would draw weights from the global generator.
         with torch.device("meta"):
             net: Any = self._body()
@@ -195,12 +194,9 @@ class Network:
         raise NotImplementedError
 
     def _run(self, inputs: torch.Tensor, *, training: bool) -> torch.Tensor:
-        if inputs.dtype != torch.uint8:
-            raise OnwardError(f"expected images as bytes, found {inputs.dtype}")
         if self._net.training != training:
             self._net.train(training)
-        images = inputs.permute(0, 3, 1, 2).to(torch.float32)
-        images.sub_(self._mean).div_(self._deviation)
+        images = normalised(inputs, self._scale)
         if self._side is not None:
             images = functional.interpolate(
                 images, size=(self._side, self._side), mode="bilinear", align_corners=False

@@ -30,3 +30,19 @@ def to_pixels(images: Array) -> torch.Tensor:
     if images.shape[-1] == 4:
         pixels = torch.lerp(torch.ones(()), pixels[:, :3], pixels[:, 3:])
     return pixels.contiguous()
+
+
+def scale_of(
+    mean_and_deviation: tuple[tuple[float, ...], tuple[float, ...]],
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return mean and deviation per colour, given between 0 and 1, as those of bytes."""
+    mean, deviation = (torch.tensor(values).view(3, 1, 1) * 255 for values in mean_and_deviation)
+    return mean, deviation
+
+
+def normalised(images: torch.Tensor, scale: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+    """Return bytes (n, height, width, 3) as numbers (n, 3, height, width) of this scale."""
+    if images.dtype != torch.uint8:
+        raise OnwardError(f"expected images as bytes, found {images.dtype}")
+    mean, deviation = scale
+    return images.permute(0, 3, 1, 2).to(torch.float32).sub_(mean).div_(deviation)

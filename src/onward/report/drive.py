@@ -30,6 +30,10 @@ _GAP = 7.0
 _EDGE = 2.5
 
 
+# Of one run, after each period: which objects were tested, and whether each was named rightly.
+_Answers = list[tuple[int, Array, Array]]
+
+
 def accuracy_by(records: Sequence[RunRecord], objects: pa.Table, column: str) -> dict[str, Array]:
     """Return the share of right answers, by value of a column, after each period, as a mean.
 
@@ -42,19 +46,31 @@ def accuracy_by(records: Sequence[RunRecord], objects: pa.Table, column: str) ->
     column
         Such as ``weather``.
     """
+    periods = len(records[0].spec.periods)
+    return _by([_answers(record) for record in records], objects, column, periods)
+
+
+def _answers(record: RunRecord) -> _Answers:
+    found = []
+    for learned_upto, (table, _) in record.decisions.items():
+        tested = table.filter(pa.array(_names(table, "test") == TEST))
+        target, decision = predictions.judged(tested)
+        found.append((learned_upto, _names(tested, "id"), decision == target))
+    return found
+
+
+def _by(runs: Sequence[_Answers], objects: pa.Table, column: str, periods: int) -> dict[str, Array]:
     values = dict(
         zip(objects.column("id").to_pylist(), objects.column(column).to_pylist(), strict=True)
     )
     found: dict[str, list[Array]] = {}
-    for record in records:
+    for answers in runs:
         over_time: dict[str, Array] = {}
-        for learned_upto, (table, _) in record.decisions.items():
-            tested = table.filter(pa.array(_names(table, "test") == TEST))
-            target, decision = predictions.judged(tested)
-            of = np.array([values[name] for name in _names(tested, "id")])
+        for learned_upto, names, right in answers:
+            of = np.array([values[name] for name in names])
             for value in np.unique(of).tolist():
-                line = over_time.setdefault(value, np.full(len(record.spec.periods), np.nan))
-                line[learned_upto] = (decision == target)[of == value].mean()
+                line = over_time.setdefault(value, np.full(periods, np.nan))
+                line[learned_upto] = right[of == value].mean()
         for value, line in over_time.items():
             found.setdefault(value, []).append(line)
     return {value: np.mean(lines, axis=0) for value, lines in found.items()}
@@ -81,13 +97,14 @@ def drive_picture(records: Sequence[RunRecord], objects: pa.Table, title: str) -
     widths = [1.25, *[1.0] * (len(_PANELS) - 1)]
     panels = figure.subplots(1, len(_PANELS), sharey=True, width_ratios=widths)
     periods = records[0].spec.periods
+    runs = [_answers(record) for record in records]
     for axes, (column, heading, order) in zip(panels, _PANELS, strict=True):
-        lines = accuracy_by(records, objects, column)
+        lines = _by(runs, objects, column, len(periods))
         _panel(axes, {value: lines[value] for value in order if value in lines}, periods)
         axes.set_title(heading, loc="left", fontsize=11, fontweight="bold")
     panels[0].set_ylabel("right answers on the test, %", color=FAINT, fontsize=10)
-    runs = f"mean of {len(records)} run{'' if len(records) == 1 else 's'}"
-    figure.suptitle(f"{title} · {runs}; nights are shaded", x=0.01, ha="left", color=FAINT)
+    mean = f"mean of {len(records)} run{'' if len(records) == 1 else 's'}"
+    figure.suptitle(f"{title} · {mean}; nights are shaded", x=0.01, ha="left", color=FAINT)
     return figure
 
 

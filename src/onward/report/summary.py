@@ -123,11 +123,10 @@ class Summary:
     @cached_property
     def static(self) -> dict[str, Measure]:
         """The last model's score on each static test, per seed."""
-        scores = self.records[0].scores
-        tests = {score.test for score in scores if score.tested_on is None} - {POOLED}
         return {
             test: Measure(tuple(float(record.static(test)[-1]) for record in self.records))
-            for test in sorted(tests)
+            for test in self.records[0].static_tests
+            if test != POOLED
         }
 
     @cached_property
@@ -138,8 +137,7 @@ class Summary:
 
     def _tests_classes(self) -> bool:
         """Whether the one test belongs to no period, and its classes count alike."""
-        tests = {score.test for score in self.records[0].scores if score.tested_on is None}
-        return TEST in tests and self.spec.task == "one_label"
+        return TEST in self.records[0].static_tests and self.spec.task == "one_label"
 
     def _measure(self, name: str) -> Measure:
         function = CATALOGUE[name].function

@@ -59,11 +59,16 @@ class RunRecord:
                 matrix[score.learned_upto, score.tested_on] = self._value(score, metric)
         return matrix
 
+    @property
+    def static_tests(self) -> list[str]:
+        """The names of the tests that belong to no period."""
+        return sorted({score.test for score in self.scores if score.tested_on is None})
+
     def static(self, test: str, metric: str | None = None) -> NDArray[np.float64]:
         """Return the scores on a static test after each period."""
-        known = {score.test for score in self.scores if score.tested_on is None}
+        known = self.static_tests
         if test not in known:
-            raise unknown("static test", test, known or {"(none)"}, "onward list benchmarks")
+            raise unknown("static test", test, known or ["(none)"], "onward list benchmarks")
         values = np.full(len(self.spec.periods), np.nan)
         for score in self.scores:
             if score.tested_on is None and score.test == test:

@@ -7,6 +7,7 @@ import torch
 from onward.train.adam import Adam
 from onward.train.recipe import Recipe
 from onward.train.sgd import SGD
+from onward.train.weight_mover import WeightMover
 
 
 def optimizer(
@@ -14,7 +15,7 @@ def optimizer(
     recipe: Recipe,
     velocity: Mapping[str, torch.Tensor],
     still: Mapping[str, int],
-) -> SGD | Adam:
+) -> WeightMover:
     """Return what moves the weights.
 
     Parameters
@@ -28,7 +29,7 @@ def optimizer(
     still
         By name, how many of a parameter's first rows do not move.
     """
-    make: type[SGD] | type[Adam] = SGD if recipe.optimizer == "sgd" else Adam
+    make = SGD if recipe.optimizer == "sgd" else Adam
     return make(
         parameters,
         momentum=recipe.momentum,
