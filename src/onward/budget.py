@@ -22,6 +22,8 @@ LIMITS: Mapping[str, str] = {
     "batch_size": "samples in one optimiser step",
     "new_in_batch": "new samples in one optimiser step",
 }
+COMPUTE = ("iterations", "macs")
+"""Those that are about work, and not about samples or models."""
 
 
 class Budget:

@@ -46,7 +46,8 @@ class Exam:
             outputs = learner.predict(View(stream.table, everything, classes, call))
         finally:
             call.over = True
-        decisions = task.decode(outputs, classes, len(everything))
+        sizes = [len(test.samples) for test in tests]
+        decisions = task.decode(outputs, classes, *sizes)
         return Exam(stream, task, tests, everything, outputs, decisions)
 
     def scores(self, learned_upto: int, *, pooled: bool = False) -> list[Score]:

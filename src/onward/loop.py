@@ -172,13 +172,12 @@ class Loop:
         self.benchmark, self.stream, self.watch = benchmark, stream, watch
         self.keep_predictions = keep_predictions
         recipe = benchmark.recipes[benchmark.recipe]
-        limits = {**benchmark.protocol.limits, **limits}
+        rules = benchmark.protocol.limits_of(chosen.name)
+        limits = {**rules, **limits}
         learned = np.concatenate([period.train.rows[:1] for period in stream])
         sample = stream.table.wide["input"][learned[:1]]
         # Refuses limits that make no sense, before anything is written.
-        self.budget = Budget(
-            limits, sample_bytes=int(sample.nbytes), rules=benchmark.protocol.limits
-        )
+        self.budget = Budget(limits, sample_bytes=int(sample.nbytes), rules=rules)
         self.spec = RunSpec(
             benchmark=benchmark.name,
             data=benchmark.data,
@@ -375,7 +374,11 @@ class Loop:
             return []
         due = self.benchmark.protocol.tested(learned_upto, len(self.stream))
         return [
-            *(Test("period", index, self.stream[index].test) for index in due),
+            *(
+                Test(name, index, samples)
+                for index in due
+                for name, samples in self.stream[index].tests.items()
+            ),
             *self._static_tests(),
         ]
 

@@ -16,7 +16,10 @@ class Column(Protocol):
     """A wide column: anything with a shape that is indexed by an array of rows.
 
     A numpy array is one. A lazy one decodes images or reads shards when it is indexed, so that a
-    table can be larger than memory.
+    table can be larger than memory. Where that is cheaper in some orders than in others, it has a
+    method ``shuffled(rows, rng)`` that returns the positions of these rows in a random order that
+    suits it. Where its values are pairs of an image and a text, it has a ``dtype``, see
+    `onward.pairs`.
     """
 
     @property

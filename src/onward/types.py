@@ -16,13 +16,14 @@ from typing import Protocol as Interface
 
 import numpy as np
 
-from onward.budget import Budget
+from onward.budget import COMPUTE, Budget
 from onward.errors import OnwardError
 from onward.stored import LATER
 from onward.table import Array, Column, Rows, Samples, Table
 from onward.view import Call, View
 
 __all__ = [
+    "PERIOD",
     "Array",
     "Benchmark",
     "Budget",
@@ -51,6 +52,8 @@ __all__ = [
 ]
 
 
+PERIOD = "period"
+"""The name of the test that every period has."""
 _NONE = Samples(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
@@ -64,7 +67,8 @@ class Period:
     period, always at its end. Where samples have many labels, the judge knows those to come too,
     as indices into the classes of the last period, and leaves them out until their time.
     ``unlabelled`` samples come with the training samples and show no label to anyone;
-    ``validation`` samples come with their labels, to judge on while a period is learned.
+    ``validation`` samples come with their labels, to judge on while a period is learned. ``more``
+    are further tests of this period, by name.
     """
 
     index: int
@@ -76,6 +80,12 @@ class Period:
     classes: tuple[str, ...]
     unlabelled: Rows = field(default_factory=lambda: np.empty(0, np.int64))
     validation: Samples = field(default_factory=lambda: _NONE)
+    more: Mapping[str, Samples] = field(default_factory=dict)
+
+    @property
+    def tests(self) -> Mapping[str, Samples]:
+        """All of its tests by name; the usual one, which is called `PERIOD`, comes first."""
+        return {PERIOD: self.test, **self.more}
 
     @property
     def shown(self) -> Rows:
@@ -181,6 +191,9 @@ class Protocol:
         Online: also test after so many samples, between two calls of learn, on the static tests.
     limits
         The budget, by the names of `onward.budget.LIMITS`.
+    exempt
+        Methods of the catalogue that are defined by computing more than others: the limits of
+        compute are not theirs. What they spend is counted, and stands beside their scores.
     """
 
     name: str
@@ -193,6 +206,7 @@ class Protocol:
     complete: bool = field(default=False, metadata=LATER)
     curve: int | None = field(default=None, metadata=LATER)
     limits: Mapping[str, float] = field(default_factory=dict)
+    exempt: tuple[str, ...] = field(default=(), metadata=LATER)
 
     def __post_init__(self) -> None:
         if not 0 < self.labelled <= 1:
@@ -213,6 +227,12 @@ class Protocol:
                 "expected a curve of tests after every 1 or more samples, where samples are shown "
                 f"a few at a time; found {self.curve} with batch {self.batch!r}"
             )
+
+    def limits_of(self, method: str) -> Mapping[str, float]:
+        """Return the limits that a method of the catalogue has."""
+        if method not in self.exempt:
+            return self.limits
+        return {name: limit for name, limit in self.limits.items() if name not in COMPUTE}
 
     def tested(self, learned_upto: int, periods: int) -> range:
         """Return the periods to test once period `learned_upto` has been learned."""
@@ -301,8 +321,12 @@ class Task(Interface):
     def towards(self, outputs: Any, wanted: Any) -> Loss:
         """Compare outputs with probabilities: with those of `wanted`, this is `loss`."""
 
-    def decode(self, outputs: Any, classes: tuple[str, ...], samples: int) -> Array:
-        """Turn whatever `predict` returned into one decision per sample, or say what is wrong."""
+    def decode(self, outputs: Any, classes: tuple[str, ...], *tests: int) -> Array:
+        """Turn whatever `predict` returned into one decision per sample, or say what is wrong.
+
+        The samples are those of several tests, one after the other, each with so many of them: a
+        sample may be compared with others of its own test, and with no more.
+        """
 
     def score(self, decisions: Array, targets: Array) -> dict[str, float]:
         """Score decisions against the judge's labels."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from onward.budget import Budget
 from onward.errors import LookAheadError
-from onward.table import Array, Rows, Samples, Table
+from onward.pairs import IMAGE
+from onward.table import Array, Column, Rows, Samples, Table
 
 _PART = 2**21  # numbers, 8 MB: 1,024 samples of 2,048 features
 
@@ -51,8 +52,8 @@ class View:
 
     @property
     def input_shape(self) -> tuple[int, ...]:
-        """The shape of one input."""
-        return self._table.wide["input"].shape[1:]
+        """The shape of one input; of a pair of image and text, that of the image."""
+        return input_shape(self._table.wide["input"])
 
     @property
     def rows(self) -> Rows:
@@ -128,6 +129,18 @@ class View:
                 yield _read_only(here[first:last])
             else:
                 yield _read_only(self.inputs(positions, out=buffer))
+
+    def shuffled(self, count: int, rng: np.random.Generator) -> Rows:
+        """Return the positions of the first samples in a random order.
+
+        Where inputs are read from files larger than memory, it is one in which they are cheap to
+        read.
+        """
+        order = getattr(self._table.wide["input"], "shuffled", None)
+        if order is None:
+            return rng.permutation(count)
+        found: Rows = order(self._readable().rows[:count], rng)
+        return found
 
     def shows_what(self, other: "View") -> bool:
         """Whether another view shows the same samples in the same order, with the same labels."""
@@ -224,6 +237,12 @@ class View:
                 "and read them with a later view.also(rows, labels)"
             )
         return self._samples
+
+
+def input_shape(column: Column) -> tuple[int, ...]:
+    """Return the shape of one value of a wide column; of a pair, that of its image."""
+    kind: np.dtype[Any] | None = getattr(column, "dtype", None)
+    return column.shape[1:] if kind is None or kind.names is None else kind[IMAGE].shape
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -80,6 +80,9 @@ class _Sized:
     def __len__(self) -> int:
         return self._length
 
+    def shuffled(self, count: int, rng: np.random.Generator) -> Rows:
+        return rng.permutation(count)
+
 
 def _training(epoch: int, spare: int = 0, replay: int = 0) -> TrainingSet:
     return TrainingSet(_Sized(epoch + spare), epoch, replay)  # type: ignore[arg-type]
@@ -91,6 +94,23 @@ def test_an_epoch_is_every_sample_once_and_epochs_differ() -> None:
     assert steps.per_epoch == 3
     assert [sorted(epoch.tolist()) for epoch in epochs] == [list(range(10))] * 2
     assert epochs[0].tolist() != epochs[1].tolist()
+
+
+def test_whole_batches_go_on_across_the_ends_of_epochs() -> None:
+    steps = Steps(_training(10), batch_size=4, key=[0, 0], whole=True)
+    seen = np.concatenate([steps[step] for step in range(5)])
+    assert [len(steps[step]) for step in range(5)] == [4] * 5
+    assert sorted(seen[:10].tolist()) == sorted(seen[10:].tolist()) == list(range(10))
+    fresh = Steps(_training(10), batch_size=4, key=[0, 0], whole=True)
+    assert fresh[3].tolist() == steps[3].tolist()
+    assert sorted(Steps(_training(3), 8, [0, 0], whole=True)[0].tolist()) == [0, 1, 2]
+
+
+def test_with_replacement_every_batch_is_drawn_from_all() -> None:
+    steps = Steps(_training(10), batch_size=40, key=[0, 0], replacement=True)
+    assert len(steps[0]) == 40
+    assert set(steps[0].tolist()) <= set(range(10))
+    assert steps[0].tolist() != steps[1].tolist()
 
 
 def test_steps_do_not_depend_on_where_one_begins() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from onward.budget import Budget
 from onward.errors import OnwardError
+from onward.pairs import as_bytes
 from onward.train.anchored import Anchored
 from onward.train.method import Step, TrainingSet, may_read_again
 from onward.train.weights import fitted, to_arrays, to_tensors
@@ -110,7 +111,7 @@ class EWC(Anchored):
         wanted = np.arange(count) * len(new) // max(count, 1)
         for start in range(0, count, size):
             batch = wanted[start : start + size]
-            inputs = torch.from_numpy(new.inputs(batch))
+            inputs = torch.from_numpy(as_bytes(new.inputs(batch)))
             budget.spend(macs=model.macs * len(inputs), batch_size=len(inputs))
             loss = self.setting.task.loss(model.predict(inputs), labels[batch])
             self._add(model, inputs, loss.slope * len(loss.slope))

@@ -59,6 +59,45 @@ def recall_at_k(
     }
 
 
+def best_candidates(queries: ArrayLike, candidates: ArrayLike, most: int) -> NDArray[np.int32]:
+    """Return for each query its best candidates by inner product, best first.
+
+    Of equal scores, the lower row comes first; -1 stands behind the last where there are fewer.
+
+    Parameters
+    ----------
+    queries, candidates
+        Arrays (n, width) and (m, width).
+    most
+        How many are wanted of each.
+
+    Examples
+    --------
+    >>> best_candidates(np.eye(2), np.array([[1, 0], [2, 1], [1, 1]]), 4).tolist()
+    [[1, 0, 2, -1], [1, 2, 0, -1]]
+    """
+    asking, answering = np.asarray(queries, np.float32), np.asarray(candidates, np.float32)
+    found = np.full((len(asking), most), -1, np.int32)
+    for rows in _blocks(len(asking)):
+        best = np.full((rows.stop - rows.start, most), -np.inf, np.float32)
+        where = found[rows]
+        for columns in _blocks(len(answering)):
+            scores = asking[rows] @ answering[columns].T
+            # Only who beats the last one kept changes anything: later blocks, fewer and fewer.
+            better = np.flatnonzero(scores.max(1) > best[:, -1])
+            both = np.concatenate([best[better], scores[better]], 1)
+            order = np.argsort(-both, axis=1, kind="stable")[:, :most]
+            names = np.concatenate([where[better], _numbered(columns, len(better))], 1)
+            best[better] = np.take_along_axis(both, order, 1)
+            where[better] = np.take_along_axis(names, order, 1)
+    return found
+
+
+def _numbered(columns: slice, rows: int) -> NDArray[np.int32]:
+    numbers = np.arange(columns.start, columns.stop, dtype=np.int32)
+    return np.broadcast_to(numbers, (rows, len(numbers)))
+
+
 def _ahead(images: Rows, texts: Rows, most: int) -> tuple[Counts, Counts]:
     """Count for each pair who comes before its other half; `most` stands for that or more."""
     pairs = len(images)

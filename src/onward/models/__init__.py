@@ -1,9 +1,11 @@
 """Models for the gradient learner."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import torch
 
+from onward.models.clip import Clip, ClipConfig
 from onward.models.convnet import ConvNet
 from onward.models.heads import make_head
 from onward.models.mlp import MLP
@@ -25,6 +27,9 @@ def linear(
 MODELS: Mapping[str, Callable[..., Model]] = {
     "linear": linear,
     "mlp": MLP,
+    "clip_small": Clip,
+    "clip_vit_b16": partial(Clip, config=ClipConfig("ViT-B-16")),
+    "clip_vit_b32": partial(Clip, config=ClipConfig("ViT-B-32")),
     "convnet": ConvNet,
     "resnet18": ResNet18,
     "resnet32": ResNet32,

@@ -1,8 +1,7 @@
 """Any region-based detector of torchvision's parts, trained by autograd."""
 
 import copy
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,6 +11,7 @@ from torch.nn import functional
 
 from onward.errors import OnwardError
 from onward.models.balanced_sampler import BalancedSampler
+from onward.models.drawing import drawing_from
 from onward.models.macs import forward_macs
 from onward.models.pixels import normalised, scale_of
 from onward.models.sight import Sight
@@ -118,7 +118,7 @@ class Detector:
         """Make room for this many classes in the last layer; those known before keep theirs."""
         if classes > self.classes:
             before = self._net.roi_heads.box_predictor
-            with _drawing_from(generator):
+            with drawing_from(generator):
                 after = self._predictor(classes)
             with torch.no_grad():
                 for mine, theirs in zip(after.parameters(), before.parameters(), strict=True):
@@ -189,7 +189,7 @@ class Detector:
         raise OnwardError(f"expected no weights for {self.NAME}, which is trained from scratch")
 
     def _made(self, classes: int, generator: torch.Generator) -> nn.Module:
-        with _drawing_from(generator):
+        with drawing_from(generator):
             parts = self._parts(classes + 1)
         for part in (parts.rpn, parts.roi_heads):
             part.fg_bg_sampler = BalancedSampler(part.fg_bg_sampler)
@@ -263,14 +263,3 @@ class _Work(nn.Module):
 
 def _few(inputs: torch.Tensor) -> list[torch.Tensor]:
     return [inputs[start : start + _AT_A_TIME] for start in range(0, len(inputs), _AT_A_TIME)]
-
-
-@contextmanager
-def _drawing_from(generator: torch.Generator) -> Iterator[None]:
-    """Let torchvision draw weights, which it does from the generator that all of torch shares.
-
-    That one is lent a seed, and is as it was afterwards.
-    """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
-        yield

@@ -38,14 +38,14 @@ def encode(
         What the judge knows: a class index each, rows of them, -1 where there are fewer, or boxes.
     decisions
         What the learner answered: a class index each, a boolean row over the classes that it
-        knew, or boxes.
+        knew, a row of candidates, or boxes.
     classes
         The label space that targets and decisions index into.
     """
     metadata = {"classes": json.dumps(classes)}
     if decisions.ndim == 3:
         metadata["columns"] = str(decisions.shape[2])
-    elif decisions.ndim == 2:
+    elif decisions.ndim == 2 and decisions.dtype == np.bool_:
         metadata["known"] = str(decisions.shape[1])
         decisions = np.packbits(decisions, axis=1)
     table = pa.table(

@@ -19,6 +19,7 @@ from onward.results.read import (
 )
 from onward.results.schema import Cost, Manifest, Point, RunSpec, Score
 from onward.tasks import TASKS
+from onward.types import PERIOD
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class RunRecord:
         """Whether the run is finished."""
         return self.cost is not None
 
-    def matrix(self, metric: str | None = None) -> NDArray[np.float64]:
+    def matrix(self, metric: str | None = None, test: str = PERIOD) -> NDArray[np.float64]:
         """Return the score matrix: R[i, j] is the score on period j after learning period i.
 
         Cells that the protocol leaves empty, or that are not there yet, are NaN.
@@ -51,13 +52,23 @@ class RunRecord:
         ----------
         metric
             The name of a score; by default the headline of the task kind.
+        test
+            Which test of each period, where it has several.
         """
+        known = self.period_tests
+        if known and test not in known:
+            raise unknown("test of periods", test, known, "onward list benchmarks")
         periods = len(self.spec.periods)
         matrix = np.full((periods, periods), np.nan)
         for score in self.scores:
-            if score.tested_on is not None:
+            if score.tested_on is not None and score.test == test:
                 matrix[score.learned_upto, score.tested_on] = self._value(score, metric)
         return matrix
+
+    @property
+    def period_tests(self) -> list[str]:
+        """The names of the tests that each period has, the usual one first."""
+        return list(dict.fromkeys(s.test for s in self.scores if s.tested_on is not None))
 
     @property
     def static_tests(self) -> list[str]:
@@ -83,7 +94,7 @@ class RunRecord:
         values = [self._value(point, metric) for point in mine]
         return np.array([point.seen for point in mine], np.int64), np.array(values, np.float64)
 
-    def class_matrix(self) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    def class_matrix(self, test: str = PERIOD) -> tuple[NDArray[np.float64], tuple[str, ...]]:
         """Return how well each class is found, such as the share of its samples, and the classes.
 
         An array (learned_upto, tested_on, class).
@@ -93,8 +104,9 @@ class RunRecord:
         for learned_upto, (table, _) in self.decisions.items():
             tested_on = table.column("tested_on").to_numpy()
             targets, decisions = predictions.judged(table)
-            for period in np.unique(tested_on[tested_on != predictions.STATIC]):
-                cell = tested_on == period
+            mine = table.column("test").to_numpy(zero_copy_only=False) == test
+            for period in np.unique(tested_on[mine]):
+                cell = mine & (tested_on == period)
                 found = task.by_class(decisions[cell], targets[cell], len(classes))
                 result[learned_upto, period] = found
         return result, classes

@@ -56,9 +56,9 @@ class Boxes:
         """Raise, for the same reason."""
         self.wanted(outputs, wanted)
 
-    def decode(self, outputs: Any, classes: tuple[str, ...], samples: int) -> Array:
+    def decode(self, outputs: Any, classes: tuple[str, ...], *tests: int) -> Array:
         """Accept rows of class, score and corners, or torchvision's dictionaries; return rows."""
-        found = _as_rows(outputs, samples)
+        found = _as_rows(outputs, sum(tests))
         real = found[..., 0] >= 0
         if not np.isfinite(found[real]).all():
             raise DivergedError(

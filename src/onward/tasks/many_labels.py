@@ -56,9 +56,9 @@ class ManyLabels:
         # softplus(x) - x y is the cross-entropy of a logit x, whatever its size.
         return Loss(slope, lambda: (_softplus(outputs) - outputs * wanted).mean().item())
 
-    def decode(self, outputs: Any, classes: tuple[str, ...], samples: int) -> Array:
+    def decode(self, outputs: Any, classes: tuple[str, ...], *tests: int) -> Array:
         """Accept scores per class, above 0 for yes, or a boolean per class; return booleans."""
-        found = np.asarray(outputs)
+        found, samples = np.asarray(outputs), sum(tests)
         if found.shape != (samples, len(classes)) or found.dtype.kind not in "biuf":
             raise OnwardError(
                 f"expected from predict(view) an array of shape ({samples}, {len(classes)}) with a "

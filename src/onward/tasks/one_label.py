@@ -52,9 +52,9 @@ class OneLabel:
         slope = (log_probability.exp() * weight - wanted) / len(outputs)
         return Loss(slope, lambda: -(wanted * log_probability).sum(1).mean().item())
 
-    def decode(self, outputs: Any, classes: tuple[str, ...], samples: int) -> Array:
+    def decode(self, outputs: Any, classes: tuple[str, ...], *tests: int) -> Array:
         """Accept scores per class, class indices or class names; return class indices."""
-        found = np.asarray(outputs)
+        found, samples = np.asarray(outputs), sum(tests)
         if found.ndim == 2 and found.shape == (samples, len(classes)):
             if not np.isfinite(found).all():
                 raise DivergedError(

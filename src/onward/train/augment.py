@@ -3,14 +3,29 @@
 import numpy as np
 
 from onward.errors import OnwardError
+from onward.pairs import IMAGE
 from onward.seeds import Draws, draws
-from onward.train.variations import covered, recoloured, seen_from_elsewhere, turned
+from onward.train.variations import covered, moved, recoloured, seen_from_elsewhere, turned
 from onward.types import Array, Rows, View
 
-# What is done to images as they are, beside mirroring them.
+
+def which_mirrored(rng: np.random.Generator, count: int) -> Array:
+    """Return which of so many images are mirrored: the first numbers that a variation draws."""
+    return rng.random(count) < 0.5
+
+
+def _every_other_mirrored(images: Array, rng: np.random.Generator) -> Array:
+    mirrored = which_mirrored(rng, len(images))
+    found = images.copy()
+    found[mirrored] = images[mirrored, :, ::-1]
+    return found
+
+
+# What is done to images as they are, one after the other.
 _VARIED = {
-    "flip_perspective_erase": (seen_from_elsewhere, covered),
-    "flip_rotate_colour": (turned, recoloured),
+    "flip_perspective_erase": (_every_other_mirrored, seen_from_elsewhere, covered),
+    "flip_rotate_colour": (_every_other_mirrored, turned, recoloured),
+    "turn_scale_shift": (moved,),
 }
 AUGMENTATIONS = ("none", "flip", "crop_flip", "pad_flip", "part_flip", *_VARIED)
 # How often a part that does not fit is tried again, as in torchvision.
@@ -35,7 +50,8 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
         beyond the edge: of 32 pixels, four on each side, as is usual for CIFAR. ``part_flip`` cuts
         a random part out of a picture and resizes it, as is usual for ImageNet; a square without
         more around it is shifted. ``flip_perspective_erase`` and ``flip_rotate_colour`` are those
-        of CLAD's challenge, see `onward.train.variations`.
+        of CLAD's challenge, see `onward.train.variations`. ``turn_scale_shift`` moves drawings a
+        little and does not mirror them; of pairs, only it and those of the challenge can be asked.
     key
         What the variation is drawn from: the same again when a call is resumed.
     """
@@ -50,7 +66,7 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
         )
     rng = draws(Draws.VARIATION, *key)
     if augment in _VARIED:
-        return varied(view.inputs(positions), augment, rng)
+        return _varied_inputs(view.inputs(positions), augment, rng)
     mirrored = which_mirrored(rng, len(positions))
     images = None
     if augment == "part_flip":
@@ -67,28 +83,28 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
 
 
 def varied(images: Array, augment: str, rng: np.random.Generator) -> Array:
-    """Return these images varied: those that are mirrored, and then otherwise changed.
+    """Return these images varied.
 
     Parameters
     ----------
     images
         Bytes; they stay as they are.
     augment
-        ``flip_perspective_erase`` or ``flip_rotate_colour``.
+        ``flip_perspective_erase``, ``flip_rotate_colour`` or ``turn_scale_shift``.
     rng
         Draws how.
     """
-    mirrored = which_mirrored(rng, len(images))
-    found = images.copy()
-    found[mirrored] = images[mirrored, :, ::-1]
     for change in _VARIED[augment]:
-        found = change(found, rng)
-    return found
+        images = change(images, rng)
+    return images
 
 
-def which_mirrored(rng: np.random.Generator, count: int) -> Array:
-    """Return which of so many images are mirrored: the first numbers that a variation draws."""
-    return rng.random(count) < 0.5
+def _varied_inputs(inputs: Array, augment: str, rng: np.random.Generator) -> Array:
+    """Return inputs whose images are varied: they are images, or pairs with a text."""
+    if inputs.dtype.names is None:
+        return varied(inputs, augment, rng)
+    inputs[IMAGE] = varied(inputs[IMAGE], augment, rng)
+    return inputs
 
 
 def shifted(images: Array, at: Array, *, black: bool = False) -> Array:

@@ -10,6 +10,7 @@ from onward.budget import Budget, working
 from onward.errors import BudgetSpentError
 from onward.models.bank import side_by_side
 from onward.models.model import Model
+from onward.pairs import as_bytes
 from onward.train.method import GradientMethod, Step, TrainingSet
 from onward.train.optimizers import clip, optimizer
 from onward.train.recipe import Recipe
@@ -29,7 +30,7 @@ class Descent:
     epochs
         How many there are.
     key
-        What the batches are drawn from, beside the epoch.
+        What the batches are drawn from, beside the epoch; the last number counts the calls.
     done
         The finished steps of a call that is resumed.
     velocity
@@ -60,7 +61,13 @@ class Descent:
         self.validation, self._epochs = validation, epochs
         budget.declare(parameters=model.size)
         self._optimizer = optimizer(model.parameters, recipe, velocity, method.still(model))
-        self.steps = Steps(training, self.batch_size, key)
+        self.steps = Steps(
+            training,
+            self.batch_size,
+            key,
+            whole=recipe.iterations is not None,
+            replacement=recipe.replacement,
+        )
         self.total = self._steps_affordable() if training.epoch else 0
 
     @property
@@ -112,7 +119,7 @@ class Descent:
     def rate(self) -> float:
         """The learning rate of the next step."""
         slowed = self.validation.slowed * self.method.pace
-        return self._recipe.rate(self.done, self.total) * slowed
+        return self._recipe.rate(self.done, self.total, self.key[-1]) * slowed
 
     def spend(self, samples: int, new: int) -> None:
         """Pay for the next step."""
@@ -135,7 +142,10 @@ class Descent:
         limits, training = self.budget.limits, self.training
         looks = (self.batch_size + training.replay) * training.forwards
         macs = self.model.macs * looks + self.validation.macs / self.steps.per_epoch
-        wanted = self._epochs * -(-training.epoch // self._recipe.batch_size)
+        wanted = self._recipe.iterations
+        if wanted is None:
+            wanted = self._epochs * -(-training.epoch // self._recipe.batch_size)
+        wanted = round(wanted * training.times)
         steps_paid = int(
             min(
                 min(wanted, limits.get("passes", np.inf) * self.steps.per_epoch),
@@ -183,7 +193,7 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
             new = int(np.count_nonzero(positions < training.epoch))
             for descent in level:
                 descent.spend(len(positions), new)
-            inputs = torch.from_numpy(inputs_of(step, positions, views))
+            inputs = torch.from_numpy(as_bytes(inputs_of(step, positions, views)))
             targets = labels.index_select(0, torch.from_numpy(positions))
             targets = inputs_of.labels(step, targets, inputs.shape[-2])
             said = bank.forward(inputs[:new] if training.apart else inputs)

@@ -7,6 +7,7 @@ import numpy as np
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.memory import Memory, PerClass, Reservoir
+from onward.pairs import as_bytes
 from onward.train.kept import Kept, whole
 from onward.train.method import may_read_again
 from onward.types import Array, Samples, Setting, View
@@ -117,7 +118,7 @@ def features_of(model: "Model", view: View, budget: Budget, size: int) -> Array:
 
     found = []
     for start in range(0, len(view), size):
-        inputs = torch.from_numpy(np.array(view.inputs(slice(start, start + size))))
+        inputs = torch.from_numpy(as_bytes(np.array(view.inputs(slice(start, start + size)))))
         budget.spend(macs=model.macs * len(inputs))
         found.append(model.embed(inputs).numpy().copy())
     return np.concatenate(found)

@@ -12,6 +12,7 @@ from torch.utils.dlpack import from_dlpack
 from onward.budget import Budget, working
 from onward.errors import DamagedFolderError, OnwardError, unknown
 from onward.models import MODELS, Model
+from onward.pairs import as_bytes
 from onward.results.state import load_state, save_state
 from onward.seeds import Draws, draws
 from onward.train.descent import Descent, descend
@@ -61,7 +62,7 @@ class GradientLearner:
         if self._model is None:
             raise OnwardError("predict was called before anything had been learned")
         with one_thread():
-            outputs = [self._model.predict(from_dlpack(part)) for part in view.parts()]
+            outputs = [self._model.predict(from_dlpack(as_bytes(part))) for part in view.parts()]
             return torch.cat(outputs).numpy()
 
     def save(self, folder: Path) -> None:

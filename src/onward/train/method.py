@@ -43,6 +43,8 @@ class TrainingSet:
     batch
         How many samples of the epoch each batch has, where the method wants another number than
         the recipe says. There are as many steps as with the recipe's, and so fewer or more epochs.
+    times
+        How many times the recipe's steps are taken, by methods that are defined by more of them.
     """
 
     view: View
@@ -52,6 +54,7 @@ class TrainingSet:
     apart: bool = False
     draw: Callable[[Rows, np.random.Generator], Rows] | None = None
     batch: int | None = None
+    times: float = 1.0
 
     @property
     def replays_all(self) -> bool:

@@ -1,6 +1,7 @@
 """How weights move along a gradient, by the recipe's word for it."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 
@@ -29,14 +30,16 @@ def optimizer(
     still
         By name, how many of a parameter's first rows do not move.
     """
-    make = SGD if recipe.optimizer == "sgd" else Adam
-    return make(
-        parameters,
-        momentum=recipe.momentum,
-        weight_decay=recipe.weight_decay,
-        velocity=velocity,
-        still=still,
-    )
+    shared: dict[str, Any] = {
+        "momentum": recipe.momentum,
+        "weight_decay": recipe.weight_decay,
+        "velocity": velocity,
+        "still": still,
+        "decays_all": recipe.decays_all,
+    }
+    if recipe.optimizer == "sgd":
+        return SGD(parameters, **shared)
+    return Adam(parameters, fade=recipe.fade, least=recipe.least, **shared)
 
 
 def clip(parameters: Mapping[str, torch.Tensor], most: float) -> None:

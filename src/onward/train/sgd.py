@@ -25,6 +25,6 @@ class SGD(WeightMover):
                     values[moving] for values in (parameter, gradient, velocity)
                 )
             torch.add(gradient, velocity, alpha=self._momentum, out=velocity)
-            if self._weight_decay:
-                velocity.add_(parameter, alpha=self._weight_decay)
+            if decay := self.decay_of(parameter):
+                velocity.add_(parameter, alpha=decay)
             parameter.add_(velocity, alpha=-learning_rate)

@@ -20,20 +20,49 @@ class Steps:
     Every epoch is a new permutation of the samples that make it up. Replayed samples come round
     in permutations too, so that each is seen about as often as the others; where a batch replays
     all of them, they stand in their own order. A method may also choose them batch by batch.
+
+    Parameters
+    ----------
+    training
+        What is trained on.
+    batch_size
+        How many samples of the epoch a batch has; the last one of an epoch may have fewer.
+    key
+        What they are drawn from, beside the epoch.
+    whole
+        Whether all batches have the same size: epochs follow each other without a gap.
+    replacement
+        Whether every batch is drawn from all samples instead, each sample by itself.
     """
 
-    def __init__(self, training: TrainingSet, batch_size: int, key: Sequence[int]) -> None:
+    def __init__(
+        self,
+        training: TrainingSet,
+        batch_size: int,
+        key: Sequence[int],
+        *,
+        whole: bool = False,
+        replacement: bool = False,
+    ) -> None:
         self._training = training
-        self._size = batch_size
+        self._size = min(batch_size, training.epoch) if whole else batch_size
         self._key = key
-        self.per_epoch = -(-training.epoch // batch_size)
+        self._whole, self._replacement = whole, replacement
+        self.per_epoch = max(-(-training.epoch // max(self._size, 1)), 1)
         self._epoch = -1
+        self._orders: dict[int, Rows] = {}
 
     def __getitem__(self, step: int) -> Rows:
         epoch, batch = divmod(step, self.per_epoch)
         if epoch != self._epoch:
             self._shuffle(epoch)
-        chosen = self._order[batch * self._size : (batch + 1) * self._size]
+        if self._replacement:
+            rng = draws(Draws.BATCHES, *self._key, epoch, batch)
+            chosen = rng.integers(0, self._training.epoch, self._size)
+        elif self._whole:
+            chosen = self._on_and_on(step)
+        else:
+            chosen = self._order[batch * self._size : (batch + 1) * self._size]
         replay = self._training.replay
         if self._training.draw is not None:
             rng = draws(Draws.BATCHES, *self._key, epoch, batch)
@@ -44,10 +73,25 @@ class Steps:
             again = self._replay[batch * replay : (batch + 1) * replay]
         return np.concatenate([chosen, again]) if len(again) else chosen
 
+    def _on_and_on(self, step: int) -> Rows:
+        """Return a batch out of all epochs put one behind the other."""
+        start, count = step * self._size, self._training.epoch
+        first, last = start // count, (start + self._size - 1) // count
+        orders = [self._permuted(epoch) for epoch in range(first, last + 1)]
+        return np.concatenate(orders)[start - first * count :][: self._size]
+
+    def _permuted(self, epoch: int) -> Rows:
+        if epoch not in self._orders:
+            kept = {number: order for number, order in self._orders.items() if number == epoch - 1}
+            rng = draws(Draws.BATCHES, *self._key, epoch)
+            shuffled = self._training.view.shuffled(self._training.epoch, rng)
+            self._orders = {**kept, epoch: shuffled}
+        return self._orders[epoch]
+
     def _shuffle(self, epoch: int) -> None:
         rng = draws(Draws.BATCHES, *self._key, epoch)
         self._epoch = epoch
-        self._order = rng.permutation(self._training.epoch)
+        self._order = self._training.view.shuffled(self._training.epoch, rng)
         spare = np.arange(self._training.epoch, len(self._training.view))
         self._replay = spare
         if self._training.draw is None and not self._training.replays_all:

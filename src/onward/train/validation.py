@@ -8,6 +8,7 @@ from torch.utils.dlpack import from_dlpack
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.models.model import Model
+from onward.pairs import as_bytes
 from onward.train.recipe import Recipe
 from onward.train.weights import snapshot, to_arrays, to_tensors
 from onward.types import Task, View
@@ -78,7 +79,7 @@ class Validation:
         if not self.asked:
             return
         self._budget.spend(macs=self.macs)
-        parts = [self._model.predict(from_dlpack(part)) for part in self._view.parts()]
+        parts = [self._model.predict(from_dlpack(as_bytes(part))) for part in self._view.parts()]
         said = torch.cat(parts).numpy()
         decisions = self._task.decode(said, self._view.classes, len(self._view))
         score = self._task.score(decisions, self._view.labels)[self._task.headline]

@@ -11,6 +11,8 @@ _COVERED = (0.02, 0.33)
 _OBLONG = 3.3
 _TURN = np.deg2rad(15)
 _COLOUR = 0.4
+# How far drawings are moved while CLIP learns them.
+_MOVED_TURN, _SCALED, _SHIFTED = np.deg2rad(9), 0.12, 0.05
 _CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 _LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
 
@@ -33,6 +35,40 @@ def turned(images: Array, rng: np.random.Generator) -> Array:
     ways[:, 0, 1] = -ways[:, 1, 0]
     ways[:, 2, 2] = 1
     return warped(images, ways)
+
+
+def moved(images: Array, rng: np.random.Generator) -> Array:
+    """Turn, scale and shift each drawing a little, on white."""
+    return np.asarray(255 - warped(255 - images, similarities(len(images), rng)))
+
+
+def similarities(count: int, rng: np.random.Generator, reach: float = 1.0) -> Array:
+    """Return maps that turn by up to 9 degrees, scale by 12 % and shift by 5 % of the side.
+
+    Parameters
+    ----------
+    count
+        How many are drawn.
+    rng
+        Draws them.
+    reach
+        How many times as far they go.
+
+    Examples
+    --------
+    >>> similarities(1, np.random.default_rng(0), reach=0.0)[0].tolist()
+    [[1.0, -0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    angle, size, across, down = rng.uniform(-reach, reach, (4, count))
+    scale = np.exp(_SCALED * size)
+    ways = np.zeros((count, 3, 3))
+    ways[:, 0, 0] = ways[:, 1, 1] = scale * np.cos(_MOVED_TURN * angle)
+    ways[:, 1, 0] = scale * np.sin(_MOVED_TURN * angle)
+    ways[:, 0, 1] = -ways[:, 1, 0]
+    # The frame reaches from -1 to 1.
+    ways[:, 0, 2], ways[:, 1, 2] = 2 * _SHIFTED * across, 2 * _SHIFTED * down
+    ways[:, 2, 2] = 1
+    return ways
 
 
 def covered(images: Array, rng: np.random.Generator) -> Array:

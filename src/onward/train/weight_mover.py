@@ -23,6 +23,8 @@ class WeightMover:
         zero.
     still
         By name, how many of a parameter's first rows do not move.
+    decays_all
+        Whether numbers and vectors, such as biases, are pulled towards zero too, or matrices alone.
     """
 
     # What is remembered of each parameter, by what stands before its name.
@@ -36,10 +38,11 @@ class WeightMover:
         weight_decay: float,
         velocity: Mapping[str, torch.Tensor],
         still: Mapping[str, int] | None = None,
+        decays_all: bool = True,
     ) -> None:
         self._parameters = parameters
         self._momentum = momentum
-        self._weight_decay = weight_decay
+        self._weight_decay, self._decays_all = weight_decay, decays_all
         self._still = still or {}
         self.velocity = dict(velocity)
         for name, parameter in parameters.items():
@@ -47,6 +50,10 @@ class WeightMover:
                 before = velocity.get(moment + name)
                 if before is None or before.shape != parameter.shape:
                     self.velocity[moment + name] = grown(before, parameter)
+
+    def decay_of(self, parameter: torch.Tensor) -> float:
+        """Return the pull towards zero of one parameter."""
+        return self._weight_decay if self._decays_all or parameter.ndim > 1 else 0.0
 
     def step(self, learning_rate: float) -> None:
         """Move every weight once."""

@@ -1,0 +1,308 @@
+"""CLIP: an image tower and a text tower of open_clip, which meet in one space."""
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from onward.errors import OnwardError
+from onward.models.drawing import drawing_from
+from onward.models.macs import forward_macs
+from onward.models.open_clip_loader import open_clip
+from onward.models.pixels import normalised, scale_of
+from onward.models.tokens import Tokens
+from onward.pairs import PairLayout
+
+# How sharp similarities may become, as in CLIP.
+_SHARPEST = math.log(100)
+# How many samples are looked at together where nothing is learned.
+_AT_A_TIME = 256
+
+
+@dataclass(frozen=True)
+class ClipConfig:
+    """What a CLIP is made of: a configuration of open_clip, by name or written out."""
+
+    name: str
+    written_out: Mapping[str, Any] | None = None
+
+    def made(self) -> Any:
+        """Return a new model with weights of open_clip's own drawing."""
+        library = open_clip()
+        if self.written_out is not None:
+            return library.model.CLIP(**copy.deepcopy(dict(self.written_out)))
+        return library.create_model(self.name)
+
+    def tokens(self) -> Tokens:
+        """Return its tokenizer."""
+        if self.written_out is None:
+            return Tokens(self.name)
+        text = self.written_out["text_cfg"]
+        return Tokens(None, text["context_length"], text["vocab_size"])
+
+
+# Of 32 pixels and 24 tokens: learns enough of 1,200 drawings in a quarter of a minute to tell
+# methods apart. Convolutions would take twice the time here.
+SMALL = ClipConfig(
+    "small",
+    {
+        "embed_dim": 128,
+        "vision_cfg": {
+            "image_size": 32,
+            "patch_size": 8,
+            "width": 64,
+            "layers": 2,
+            "head_width": 32,
+            "mlp_ratio": 2,
+        },
+        "text_cfg": {
+            "context_length": 24,
+            "vocab_size": 8192,
+            "width": 48,
+            "heads": 2,
+            "layers": 1,
+        },
+    },
+)
+
+
+class Clip:
+    """Makes directions of images and texts; scaling, normalisation and tokens are part of it.
+
+    Inputs are rows of bytes, see `onward.pairs`. Outputs are (sample, 2, width), see
+    `onward.tasks.image_text`. Classes are told by texts, so there is no last layer that grows.
+
+    Parameters
+    ----------
+    shape
+        The shape of an image: height, width, 3.
+    classes
+        How many there are to tell apart by texts.
+    generator
+        Draws the weights.
+    config
+        What it is made of.
+    head
+        Has to be ``linear``.
+    weights
+        A file with weights to start from, also when they are drawn anew.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        classes: int,
+        generator: torch.Generator,
+        *,
+        config: ClipConfig = SMALL,
+        head: str = "linear",
+        weights: str | None = None,
+    ) -> None:
+        if head != "linear":
+            raise OnwardError(f"expected a linear head for CLIP, found {head!r}")
+        self._layout = PairLayout(shape)
+        self._config, self.classes = config, classes
+        self._weights = None if weights is None else Path(weights).expanduser()
+        self._tokens = config.tokens()
+        self._take(self._made(generator))
+        visual = self._net.visual
+        self._side = _pair(visual.image_size)
+        self._scale = scale_of(_scale_of_images(visual))
+        with torch.no_grad():
+            self._width = int(self._net.encode_text(self._tokens([""])).shape[1])
+        self._macs = sum(self.tower_macs)
+        self._graph: torch.Tensor | None = None
+
+    @property
+    def features(self) -> torch.Tensor:
+        """The directions of the images in the last `forward`."""
+        if self._graph is None:
+            raise RuntimeError("features were asked for before forward")
+        return self._graph.detach()[:, 0]
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The parameters with one row per class: none."""
+        return ()
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one forward pass of one pair."""
+        return self._macs
+
+    @property
+    def tower_macs(self) -> tuple[int, int]:
+        """Those of an image, and those of a text."""
+        with torch.device("meta"):
+            net = copy.deepcopy(self._net).to("meta")
+            image = forward_macs(net.visual, (3, *self._side))
+            text = forward_macs(_TextTower(net), (self._tokens([""]).shape[1],))
+        return image, text
+
+    @property
+    def size(self) -> int:
+        """The number of parameters."""
+        return sum(parameter.numel() for parameter in self.parameters.values())
+
+    def reset(self, generator: torch.Generator) -> None:
+        """Draw all weights anew, or begin again with those of the file."""
+        fresh = self._made(generator).state_dict()
+        for name, values in {**self.parameters, **self.buffers}.items():
+            values.copy_(fresh[name])
+
+    def grow(self, classes: int, generator: torch.Generator) -> None:
+        """Know of more classes."""
+        self.classes = max(self.classes, classes)
+
+    def predict(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return what is made of images and texts."""
+        with torch.no_grad():
+            return torch.cat([self._look(some) for some in _few(inputs, _AT_A_TIME)])
+
+    def embed(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the directions of images."""
+        return self.predict(inputs)[:, 0]
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return what is made of a batch, and remember what `backward` needs."""
+        self._graph = None  # frees the last one before the next one is built
+        self.parameters["logit_scale"].clamp_(0, _SHARPEST)
+        with torch.enable_grad():
+            self._graph = self._look(inputs)
+        return self._graph.detach()
+
+    def backward(self, slope: torch.Tensor, feature_slope: torch.Tensor | None = None) -> None:
+        """Set the gradient of the last `forward` on all parameters."""
+        if self._graph is None:
+            raise RuntimeError("backward was called before forward")
+        if feature_slope is not None:
+            slope = slope.clone()
+            slope[:, 0] += feature_slope
+        for name, gradient in self._gradients(self._graph, slope, retain=True).items():
+            self.parameters[name].grad = gradient
+
+    def forget(self) -> None:
+        """Let go of the last graph."""
+        self._graph = None
+
+    def squared_gradient(
+        self, inputs: torch.Tensor, slopes: torch.Tensor
+    ) -> dict[str, torch.Tensor]:
+        """Return the summed squares of what each pair adds to the gradient.
+
+        The others of its batch are held fixed: what a pair is compared with is no part of it.
+        """
+        squares = {name: torch.zeros_like(values) for name, values in self.parameters.items()}
+        for pair, slope in zip(inputs, slopes, strict=True):
+            with torch.enable_grad():
+                graph = self._look(pair[None])
+            for name, gradient in self._gradients(graph, slope[None]).items():
+                squares[name].addcmul_(gradient, gradient)
+        return squares
+
+    def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> "Clip":
+        """Return a CLIP with other weights."""
+        other = copy.copy(self)
+        net = copy.deepcopy(self._net)
+        net.load_state_dict(dict(weights), strict=False)
+        other.classes = classes
+        other.forget()
+        other._take(net.requires_grad_(requires_grad=False))
+        return other
+
+    def _made(self, generator: torch.Generator) -> Any:
+        with drawing_from(generator):
+            net = self._config.made()
+        if self._weights is not None:
+            from onward.models.checkpoints import read_weights, require_fit
+
+            read = read_weights(self._weights)
+            require_fit(net, read, self._weights, of=f"open_clip's {self._config.name}")
+            net.load_state_dict(read)
+        return net.float().eval()
+
+    def _take(self, net: Any) -> None:
+        """Show the weights without their graph: who changes them in place changes the model."""
+        self._net = net
+        self.parameters = {name: p.detach() for name, p in net.named_parameters()}
+        # What is not stored, such as the mask of a text, is no part of the model's state.
+        stored = net.state_dict().keys() - self.parameters.keys()
+        self.buffers = {name: b for name, b in net.named_buffers() if name in stored}
+
+    def _look(self, rows: torch.Tensor) -> torch.Tensor:
+        """Return what is made of samples, with its graph where one is wanted."""
+        seen, read = self._layout.has_image(rows) > 0, self._layout.has_text(rows) > 0
+        if bool(seen.all()) and bool(read.all()):
+            return torch.stack([self._of_images(rows), self._of_texts(rows)], 1)
+        whole = torch.zeros(len(rows), 2, self._width)
+        if bool(seen.any()):
+            whole[seen, 0] = self._of_images(rows[seen])
+        if bool(read.any()):
+            whole[read, 1] = self._of_texts(rows[read])
+        return whole
+
+    def _of_images(self, rows: torch.Tensor) -> torch.Tensor:
+        images = normalised(self._layout.images(rows), self._scale)
+        if tuple(images.shape[2:]) != self._side:
+            images = functional.interpolate(
+                images, self._side, mode="bicubic", align_corners=False, antialias=True
+            )
+        directions: torch.Tensor = self._net.encode_image(images, normalize=True)
+        sharpness: torch.Tensor = self._net.logit_scale.exp()
+        return directions * sharpness
+
+    def _of_texts(self, rows: torch.Tensor) -> torch.Tensor:
+        lines = [text.split("\n") for text in self._layout.texts(rows)]
+        every: torch.Tensor = self._net.encode_text(
+            self._tokens([line for text in lines for line in text]), normalize=True
+        )
+        if len(every) == len(lines):
+            return every
+        counts = torch.tensor([len(text) for text in lines])
+        owner = torch.repeat_interleave(torch.arange(len(lines)), counts)
+        total = torch.zeros(len(lines), every.shape[1]).index_add(0, owner, every)
+        return functional.normalize(total, dim=1)
+
+    def _gradients(
+        self, graph: torch.Tensor, slope: torch.Tensor, *, retain: bool = False
+    ) -> dict[str, torch.Tensor]:
+        learned = dict(self._net.named_parameters())
+        found = torch.autograd.grad(
+            graph, [*learned.values()], slope, retain_graph=retain, materialize_grads=True
+        )
+        return dict(zip(learned, found, strict=True))
+
+
+class _TextTower(nn.Module):
+    """A text tower whose work is counted."""
+
+    def __init__(self, net: Any) -> None:
+        super().__init__()
+        self._net = net
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Read one text."""
+        found: torch.Tensor = self._net.encode_text(tokens.long())
+        return found
+
+
+def _few(rows: torch.Tensor, size: int) -> list[torch.Tensor]:
+    return [rows[start : start + size] for start in range(0, len(rows) or 1, size)]
+
+
+def _pair(side: int | tuple[int, int]) -> tuple[int, int]:
+    return (side, side) if isinstance(side, int) else (int(side[0]), int(side[1]))
+
+
+def _scale_of_images(visual: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return mean and deviation of the images that a tower is used to."""
+    library = open_clip()
+    mean = getattr(visual, "image_mean", None) or library.OPENAI_DATASET_MEAN
+    deviation = getattr(visual, "image_std", None) or library.OPENAI_DATASET_STD
+    return tuple(mean), tuple(deviation)

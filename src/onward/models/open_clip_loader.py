@@ -1,0 +1,19 @@
+"""Loading open_clip, which needs a torchvision that can be imported."""
+
+import importlib
+import importlib.util
+from typing import Any
+
+from onward.errors import OnwardError
+from onward.models.torchvision_loader import torchvision
+
+
+def open_clip() -> Any:
+    """Return the module open_clip."""
+    if importlib.util.find_spec("open_clip") is None:
+        raise OnwardError(
+            "expected open_clip, which has the models of images and texts, found none. Install it: "
+            "pip install 'onward[clip]'"
+        )
+    torchvision()
+    return importlib.import_module("open_clip")

@@ -1,0 +1,175 @@
+"""The task kind with images and texts: which of them belong together."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from onward.errors import DivergedError, OnwardError
+from onward.metrics.retrieval import best_candidates
+from onward.types import Array, Loss
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+KEPT = 10
+"""How many candidates of each question are kept."""
+_DEPTHS = (1, 5, 10)
+BY_IMAGE, BY_TEXT = 0, 1
+
+
+@dataclass(frozen=True)
+class ImageText:
+    """Each sample is an image, a text, or a pair of both: contrastive learning, retrieval to judge.
+
+    Outputs are arrays (sample, 2, width): what is made of the image and of the text, as directions,
+    the image's as long as similarities are sharp; zeros where a sample has none. So the logits of a
+    batch are the product of its images and its texts, and everything else follows from outputs
+    alone.
+
+    A test is a bag of images and of texts, in no telling order. Each image asks for its text among
+    all of them, each text for its image. Labels are rows of right answers, counted among the texts
+    or among the images of the test, -1 where there are fewer; a sample with none is a candidate
+    that asks nothing. Classifying by prompts is the same: the texts are classes, in their order.
+
+    Decisions are rows: who asks (0, an image; 1, a text), then the ten best candidates, best first.
+    The headline is the share of questions that are answered right at first, as the mean of those of
+    images and those of texts.
+    """
+
+    name: str = "image_text"
+    headline: str = "recall1"
+
+    def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
+        """Return the mean cross-entropy of finding each text by its image and the reverse."""
+        images, texts = outputs[:, 0], outputs[:, 1]
+        logits = images @ texts.t()
+        share = 1 / len(outputs)
+        by_image, by_text = logits.softmax(1), logits.softmax(0)
+        slope = (by_image + by_text).mul_(share / 2)
+        slope.diagonal().sub_(share)
+        return Loss(_through(slope, images, texts), lambda: _contrast(logits))
+
+    def distance(self, outputs: "Tensor", teacher: "Tensor") -> Loss:
+        """Return the mean cross-entropy to the teacher's similarities, both ways.
+
+        That is the divergence between the two distributions, but for what the teacher alone
+        decides.
+        """
+        images, texts = outputs[:, 0], outputs[:, 1]
+        logits, theirs = images @ texts.t(), teacher[:, 0] @ teacher[:, 1].t()
+        said = (theirs.softmax(1), theirs.softmax(0))
+        slope = (logits.softmax(1) - said[0] + logits.softmax(0) - said[1]) / (2 * len(outputs))
+
+        def value() -> float:
+            ways = zip(said, (logits.log_softmax(1), logits.log_softmax(0)), strict=True)
+            return float(-sum((p * q).sum() for p, q in ways) / (2 * len(outputs)))
+
+        return Loss(_through(slope, images, texts), value)
+
+    def wanted(self, outputs: Any, targets: Any) -> NoReturn:
+        """Raise: pairs are no probabilities of classes."""
+        raise OnwardError("expected a task whose targets are classes, found images and texts")
+
+    def probabilities(self, outputs: Any) -> NoReturn:
+        """Raise, for the same reason."""
+        self.wanted(outputs, None)
+
+    def towards(self, outputs: Any, wanted: Any) -> NoReturn:
+        """Raise, for the same reason."""
+        self.wanted(outputs, wanted)
+
+    def decode(self, outputs: Any, classes: tuple[str, ...], *tests: int) -> Array:
+        """Return for each sample who asks, and the best candidates of its test, best first."""
+        found, samples = np.asarray(outputs), sum(tests)
+        if found.ndim != 3 or found.shape[:2] != (samples, 2) or found.dtype.kind != "f":
+            raise OnwardError(
+                f"expected from predict(view) an array of shape ({samples}, 2, width): what is "
+                "made of each image and of each text, zeros where a sample has none; found shape "
+                f"{found.shape} of type {found.dtype}"
+            )
+        if not np.isfinite(found).all():
+            raise DivergedError(
+                "expected finite directions from predict(view), found NaN or infinity; the model "
+                "has probably diverged: lower its learning rate"
+            )
+        ends = np.cumsum(tests)[:-1]
+        parts = [_answered(part) for part in np.split(found.astype(np.float32), ends)]
+        return np.concatenate(parts) if parts else np.empty((0, 1 + KEPT), np.int32)
+
+    def score(self, decisions: Array, targets: Array) -> dict[str, float]:
+        """Return the share of questions whose answer is among the first 1, 5 and 10 candidates.
+
+        By image, by text, and as the mean of the two, or of the one that there is.
+
+        Examples
+        --------
+        >>> asked = np.array([[0, 1, 0], [0, 1, 0], [1, 0, 1], [1, 1, 0]])
+        >>> found = ImageText().score(asked, np.array([[0], [1], [0], [1]]))
+        >>> found["image_to_text1"], found["text_to_image1"], found["recall1"], found["recall5"]
+        (0.5, 1.0, 0.75, 1.0)
+        """
+        who, right = self._judged(decisions, targets)
+        scores: dict[str, float] = {}
+        for depth in _DEPTHS:
+            hit = np.asarray(right[:, :depth].any(1))
+            ways = [_mean(hit[who == way]) for way in (BY_IMAGE, BY_TEXT)]
+            there = [way for way in ways if not np.isnan(way)]
+            scores[f"recall{depth}"] = _mean(np.array(there))
+            scores[f"image_to_text{depth}"], scores[f"text_to_image{depth}"] = ways
+        return scores
+
+    def by_class(self, decisions: Array, targets: Array, classes: int) -> Array:
+        """Return the share of right first answers by class, where the candidates are classes."""
+        who, right = self._judged(decisions, targets)
+        asked = targets[(targets >= 0).any(1)][:, 0]
+        mine = (who == BY_IMAGE) & (asked < classes)
+        tested = np.bincount(asked[mine], minlength=classes)
+        hits = np.bincount(asked[mine], weights=right[mine, 0], minlength=classes)
+        share = np.divide(hits, tested, out=np.full(classes, np.nan), where=tested > 0)
+        return np.asarray(share)
+
+    def _judged(self, decisions: Array, targets: Array) -> tuple[Array, Array]:
+        """Return who asks, and which candidates are right, of all samples that ask."""
+        asks = (targets >= 0).any(1)
+        answers, candidates = np.where(targets < 0, -2, targets)[asks], decisions[asks, 1:]
+        right = np.equal(candidates[:, :, None], answers[:, None, :]).any(2)
+        return decisions[asks, 0], np.asarray(right)
+
+
+def _answered(outputs: Array) -> Array:
+    """Return the decisions of one test."""
+    images, texts = (np.flatnonzero(outputs[:, side].any(1)) for side in (0, 1))
+    both = np.intersect1d(images, texts)
+    if len(both):
+        raise OnwardError(
+            f"expected zeros from predict(view) for what a sample of a test does not have, found "
+            f"both directions for {len(both)} samples (first: {both[0]})"
+        )
+    decisions = np.full((len(outputs), 1 + KEPT), -1, np.int32)
+    for who, asking, answering in ((BY_IMAGE, images, texts), (BY_TEXT, texts, images)):
+        decisions[asking, 0] = who
+        mine, theirs = outputs[asking, who], outputs[answering, 1 - who]
+        # Lengths must not matter: only the model that learns needs them.
+        decisions[asking, 1:] = best_candidates(_directions(mine), _directions(theirs), KEPT)
+    return decisions
+
+
+def _directions(vectors: Array) -> Array:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
+def _through(slope: "Tensor", images: "Tensor", texts: "Tensor") -> "Tensor":
+    """Turn the slope at the logits into one at the outputs."""
+    found = images.new_empty(len(images), 2, images.shape[1])
+    found[:, 0], found[:, 1] = slope @ texts, slope.t() @ images
+    return found
+
+
+def _contrast(logits: "Tensor") -> float:
+    ways = (logits.log_softmax(1).diagonal(), logits.log_softmax(0).diagonal())
+    return float(-sum(way.mean() for way in ways) / 2)
+
+
+def _mean(values: Array) -> float:
+    return float(values.mean()) if len(values) else float("nan")
