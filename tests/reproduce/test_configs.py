@@ -25,8 +25,8 @@ def test_the_names_that_programs_call() -> None:
         "clear/table1", "clear/table2", "clear/supp4", "clear/supp5", "clear/supp6", "clear/supp7",
         "clear/supp8", "clear/supp9", "iirc/table5", "iirc/table6", "iirc/table7", "iirc/buffer",
         "clad/table1", "clad/table2", "clad/gap", "tic/table4", "tic/table4_redcaps",
-        "tic/table4_m", "tic/table4_l", "tic/table4_xl", "tic/table5", "tic/table7", "tic/table8", "tic/table8_l",
-        "tic/table9",
+        "tic/table4_m", "tic/table4_l", "tic/table4_xl", "tic/table5", "tic/table7",
+        "tic/table8", "tic/table8_l", "tic/table9",
     ]  # fmt: skip
 
 
