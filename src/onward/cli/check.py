@@ -21,7 +21,8 @@ from onward.checks.tiny_boxes import tiny_boxes
 from onward.cli.console import console
 from onward.cli.progress import reading
 from onward.cli.source import with_data, with_source
-from onward.data.clad_counts import Count, counts
+from onward.data.clad_counts import counts
+from onward.data.counts import Count
 from onward.data.soda import read_soda
 from onward.data.street.drives import FRAMES
 from onward.errors import OnwardError, unknown
