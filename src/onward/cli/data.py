@@ -69,10 +69,10 @@ def make(
     ] = None,
     size: Annotated[int, typer.Option(min=8, help="tic-shards, a table: side of images.")] = 224,
 ) -> None:
-    """Make data: street, a miniature of driving in SODA10M's layout; tic-shards, dated pairs in
-    the layouts of TiC-CLIP's data.
+    """Make data: street, or tic-shards. The same data, seed and numbers give the same bytes.
 
-    The same data, seed and numbers give the same bytes.
+    street is Emoji Street, a miniature of driving in SODA10M's layout; tic-shards are dated images
+    with captions in the layouts of TiC-CLIP's data.
     """
     if name not in ("street", "tic-shards"):
         raise unknown("data to make", name, ["street", "tic-shards"], "onward data make --help")

@@ -54,7 +54,7 @@ class ChosenPairs:
         self.progress(1)
         sink = io.BytesIO()
         image = Image.fromarray(self.pairs.rgb(np.array([row]))[0])
-        image.save(sink, kind, **({"quality": 95} if kind == "JPEG" else {}))
+        image.save(sink, kind, **({"quality": 95, "subsampling": 0} if kind == "JPEG" else {}))
         return sink.getvalue()
 
     def told(self, row: int) -> bytes:

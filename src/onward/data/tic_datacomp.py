@@ -81,15 +81,18 @@ def read_datacomp(
     there = [name for name in CALENDARS if (root / name / "train").is_dir()]
     calendar = calendar or there[0]
     base = root / calendar
+    if calendar not in there:
+        raise OnwardError(f"expected shards in {base / 'train'}, found {' and '.join(there)} alone")
+    gaps: list[str] = []
     notes: list[str] = []
-    folders = _folders(base / "train", "train", calendar, missing, notes)
+    folders = _folders(base / "train", "train", calendar, missing, gaps)
     for use in _KINDS:
         if (base / "eval" / use).is_dir():
-            folders += _folders(base / "eval" / use, use, calendar, missing, notes)
+            folders += _folders(base / "eval" / use, use, calendar, missing, gaps)
     paths = [path for folder in folders for path in folder.shards]
     shards, told = open_shards(paths, root, missing, progress)
     counts = _counts(folders, shards)
-    notes += [*told, *right_or_noted(counts, missing)]
+    gaps += [*told, *right_or_noted(counts, missing)]
     samples = _samples(folders, shards, calendar, pool=pool)
     classes, prompts = _prompts(folders)
     steps = []
@@ -108,11 +111,18 @@ def read_datacomp(
             f"{base / 'eval' / _RETRIEVAL}/<time>/<number>.tar, found none"
         )
     return Layout(
-        f"TiC-DataComp, {calendar}", shards, tuple(steps), classes, prompts, counts, tuple(notes)
+        f"TiC-DataComp, {calendar}",
+        shards,
+        tuple(steps),
+        classes,
+        prompts,
+        counts,
+        tuple(gaps),
+        tuple(notes),
     )
 
 
-def _folders(base: Path, use: str, calendar: str, missing: str, notes: list[str]) -> list[_Folder]:
+def _folders(base: Path, use: str, calendar: str, missing: str, gaps: list[str]) -> list[_Folder]:
     found = []
     for path in in_order(base.iterdir()):
         if not path.is_dir() or not is_time(path.name, calendar):
@@ -130,7 +140,7 @@ def _folders(base: Path, use: str, calendar: str, missing: str, notes: list[str]
                         f"expected all shards in {place}: {problem}, found no such file. Fetch it "
                         "again, or go on without it with missing=skip, which is recorded"
                     )
-                notes.append(f"{problem}, which is not there")
+                gaps.append(f"{problem}, which is not there")
         found.append(_Folder(path.name, use, place, shards, tuple(said)))
     return found
 

@@ -68,8 +68,10 @@ class TicData:
         Where it lies.
     counts
         Numbers that the layout tells of itself, beside what was found.
+    gaps
+        What is missing or broken, where it was asked to go on without it.
     notes
-        What was left out or cut.
+        What else is to be told: periods without a test, captions that are cut.
     """
 
     layout: str
@@ -78,6 +80,7 @@ class TicData:
     classes: tuple[str, ...]
     files: tuple[Path, ...]
     counts: tuple[Count, ...]
+    gaps: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -116,7 +119,7 @@ def read_tic(
         The share of each period's pairs that is held back, see `MOST_VALIDATION`.
     missing
         Whether to ``stop`` at what is missing or differs from what the data says of itself, or to
-        ``skip`` it and tell in `TicData.notes`.
+        ``skip`` it and tell in `TicData.gaps`.
     window
         How many bytes of decoded samples are kept.
     mixed
@@ -151,6 +154,7 @@ def read_tic(
         classes=found.classes,
         files=_places(found.files, root),
         counts=found.counts,
+        gaps=found.gaps,
         notes=(*found.notes, *_long_captions(found)),
     )
 

@@ -84,46 +84,19 @@ def read_joined(
         )
     tested = root / f"{RETRIEVAL}.json"
     if not tested.is_file():
-        pickled = (
-            ", found its pickled twin, which is never opened"
-            * (root / f"{RETRIEVAL}.pkl").is_file()
-        )
+        twin = (root / f"{RETRIEVAL}.pkl").is_file()
+        found = "its pickled twin, which is never opened" if twin else "none"
         raise OnwardError(
-            f"expected the ids to test with in {tested}{pickled or ', found none'}. Fetch the JSON "
-            "file from Hugging Face, apple/TiC-DataComp"
+            f"expected the ids to test with in {tested}, found {found}. Fetch the JSON file from "
+            "Hugging Face, apple/TiC-DataComp"
         )
     paths = shard_paths(shards)
-    pool_shards, notes = open_shards(paths, paths[0].parent, missing, progress)
+    pool_shards, gaps = open_shards(paths, paths[0].parent, missing, progress)
     calendar = calendar or ("yearly" if _yearly(root) else "monthly")
     lists = _lists(root, calendar)
     uids = _uids(pool_shards)
     asked = _Asked(uids, root)
-    found: dict[str, list[Rows]] = {}
-    tests: dict[str, list[Rows]] = {}
-    classified: dict[str, list[tuple[Rows, Rows]]] = {}
-    for time, listed in lists.items():
-        name = step_of(time, calendar)
-        # Monthly lists have the ids that are tested with, yearly ones do not.
-        here = np.flatnonzero(listed_in(listed, uids))
-        found.setdefault(name, []).append(here[~asked.tested[here]])
-        if calendar == "monthly" or pool or time == name:
-            within = here if calendar == "monthly" else None
-            tests.setdefault(name, []).append(asked.retrieval(time[:4], within))
-            classified.setdefault(name, []).append(asked.classes_of(time[:4], within))
-    steps = []
-    for name in sorted(found):
-        train, test = np.concatenate(found[name]), np.concatenate(tests.get(name, [no_samples()]))
-        if not len(train) or not len(test):
-            notes = (
-                *notes,
-                f"{name} is left out: your shards have {len(train):,} samples to "
-                f"learn and {len(test):,} to test with",
-            )
-            continue
-        mine = classified.get(name, [])
-        rows = np.concatenate([rows for rows, _ in mine] or [no_samples()])
-        labels = np.concatenate([labels for _, labels in mine] or [no_samples()])
-        steps.append(Step(name, *span_of(name), train, test, rows, labels))
+    steps = _steps(lists, asked, calendar, pool=pool)
     if not steps:
         raise OnwardError(
             f"expected samples of {shards} in the lists of ids in {root}, found none of the "
@@ -132,18 +105,50 @@ def read_joined(
     return Layout(
         f"TiC-DataComp, {calendar}, ids joined to shards",
         pool_shards,
-        tuple(steps),
+        steps,
         asked.classes,
         asked.prompts,
-        notes=(*notes, *asked.notes),
+        gaps=gaps,
+        notes=tuple(asked.notes),
     )
+
+
+def _steps(
+    lists: Mapping[str, Array], asked: "_Asked", calendar: str, *, pool: bool
+) -> tuple[Step, ...]:
+    learned: dict[str, list[Rows]] = {}
+    tests: dict[str, list[Rows]] = {}
+    classified: dict[str, list[tuple[Rows, Rows]]] = {}
+    for time, listed in lists.items():
+        name = step_of(time, calendar)
+        # Monthly lists have the ids that are tested with, yearly ones do not.
+        here = np.flatnonzero(listed_in(listed, asked.uids))
+        learned.setdefault(name, []).append(here[~asked.tested[here]])
+        if calendar == "monthly" or pool or time == name:
+            within = here if calendar == "monthly" else None
+            tests.setdefault(name, []).append(asked.retrieval(time[:4], within))
+            classified.setdefault(name, []).append(asked.classes_of(time[:4], within))
+    steps = []
+    for name in sorted(learned):
+        train, test = np.concatenate(learned[name]), np.concatenate(tests.get(name, [no_samples()]))
+        if not len(train) or not len(test):
+            asked.notes.append(
+                f"{name} is left out: your shards have {len(train):,} samples to learn and "
+                f"{len(test):,} to test with"
+            )
+            continue
+        mine = classified.get(name, [])
+        rows = np.concatenate([rows for rows, _ in mine] or [no_samples()])
+        labels = np.concatenate([labels for _, labels in mine] or [no_samples()])
+        steps.append(Step(name, *span_of(name), train, test, rows, labels))
+    return tuple(steps)
 
 
 class _Asked:
     """The samples of a pool that are tested with, by year."""
 
     def __init__(self, uids: Array, root: Path) -> None:
-        self._uids = uids
+        self.uids = uids
         self._retrieval = year_lists(root / f"{RETRIEVAL}.json")
         self.tested = np.zeros(len(uids), np.bool_)
         for listed in self._retrieval.values():
@@ -151,7 +156,7 @@ class _Asked:
         self._classes: Mapping[str, tuple[Array, Array, tuple[str, ...]]] = {}
         self.classes: tuple[str, ...] = ()
         self.prompts: tuple[str, ...] = ()
-        self.notes: tuple[str, ...] = ()
+        self.notes: list[str] = []
         path = root / f"{CLASSES}.json"
         if not path.is_file():
             return
@@ -159,7 +164,7 @@ class _Asked:
         for listed, _, _ in self._classes.values():
             self.tested |= listed_in(listed, uids)
         if not (root / CLASSNAMES).is_file():
-            self.notes = (f"no test by prompts: there is no {CLASSNAMES} beside {path.name}",)
+            self.notes.append(f"no test by prompts: there is no {CLASSNAMES} beside {path.name}")
             self._classes = {}
             return
         self.classes, self.prompts = read_prompts(root)
@@ -180,13 +185,13 @@ class _Asked:
             return no_samples(), no_samples()
         listed, labels, _ = self._classes[year]
         rows = self._among(listed, within)
-        return rows, labels[places_in(listed, self._uids[rows])]
+        return rows, labels[places_in(listed, self.uids[rows])]
 
     def _among(self, listed: Array | None, within: Rows | None) -> Rows:
         if listed is None:
             return no_samples()
-        rows = np.arange(len(self._uids)) if within is None else within
-        return rows[listed_in(listed, self._uids[rows])]
+        rows = np.arange(len(self.uids)) if within is None else within
+        return rows[listed_in(listed, self.uids[rows])]
 
 
 def _yearly(root: Path) -> list[Path]:

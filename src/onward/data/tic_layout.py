@@ -70,8 +70,10 @@ class Layout:
         What stands for each of them: one line for each template.
     counts
         Numbers that the layout tells of itself, beside what was found.
+    gaps
+        What is missing or broken, where it was asked to go on without it.
     notes
-        What is to be told about it.
+        What else is to be told about it.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Layout:
     classes: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ()
     counts: tuple[Count, ...] = ()
+    gaps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 

@@ -55,14 +55,14 @@ def read_splits(
     """
     tars = _tars(root)
     if tars and images is None:
-        shards, notes = open_shards(tars, root, missing, progress)
+        shards, gaps = open_shards(tars, root, missing, progress)
         samples = _by_batch(tars, shards.of)
-        return Layout(_called(samples), shards, _steps(samples, root), notes=notes)
+        return Layout(_called(samples), shards, _steps(samples, root), gaps=gaps)
     tables = _tables(root)
     folder = images or (root / "images" if (root / "images").is_dir() else root)
-    listed, notes = open_listed(tables, folder, missing)
+    listed, gaps = open_listed(tables, folder, missing)
     samples = _by_batch(tables, listed.of)
-    return Layout(_called(samples), listed, _steps(samples, root), notes=notes)
+    return Layout(_called(samples), listed, _steps(samples, root), gaps=gaps)
 
 
 def _tars(root: Path) -> list[Path]:
