@@ -230,10 +230,11 @@ def _read_uids(shards: Shards) -> Array:
 
 
 def _told(shards: Shards, sample: int) -> str:
+    told = shards.part(sample, "json") if shards.places["json_at"][sample] >= 0 else b""
     try:
-        name = json.loads(shards.part(sample, "json"))["uid"]
-    except (ValueError, KeyError, TypeError) as error:
-        name = error
+        name = json.loads(told)["uid"]
+    except (ValueError, KeyError, TypeError):
+        name = None
     if not isinstance(name, str) or not is_uid(name):
         raise OnwardError(
             f"expected an id of 32 hexadecimal letters in the key or in uid of the json of "
