@@ -100,7 +100,7 @@ def test_a_window_makes_what_it_has_not_and_holds_so_many_bytes() -> None:
     window = Window(kind, 4 * kind.itemsize + 3, 100)
     for rows in ([1, 2, 1], [2, 1], [3, 4], [5], [2, 1], [9, 8, 7, 6, 5]):
         assert window.take(np.array(rows), make)["text"].tolist() == [b"%d" % row for row in rows]
-    # 5 took the place of 1; then 1 that of 2.
+    # 5 took the place of 1; then 1 that of 2; of five that are new, four stay.
     assert made == [1, 2, 3, 4, 5, 1, 6, 7, 8, 9]
     assert len(window._slot) == 4
     assert window._kept.nbytes <= 4 * kind.itemsize + 3

@@ -187,21 +187,27 @@ class Window:
 
     def take(self, rows: Rows, make: Callable[[Rows], Array]) -> Array:
         """Return samples, of which those that are not here are made."""
+        slots = np.array([self._slot.get(row, -1) for row in rows.tolist()], np.int64)
+        here = slots >= 0
+        if not here.any() and len(set(rows.tolist())) == len(rows):
+            # A batch of images has tens of megabytes: what is all new is not copied.
+            new = make(rows)
+            self._keep(rows, as_bytes(new))
+            return new
         found = np.empty(len(rows), self._kind)
         # Records are copied as bytes: field by field takes several times as long.
         as_rows = as_bytes(found)
-        slots = np.array([self._slot.get(row, -1) for row in rows.tolist()], np.int64)
-        here = slots >= 0
         as_rows[here] = self._kept[slots[here]]
         if not here.all():
-            new, place = np.unique(rows[~here], return_inverse=True)
-            made = as_bytes(make(new))
+            gone, place = np.unique(rows[~here], return_inverse=True)
+            made = as_bytes(make(gone))
             as_rows[~here] = made[place]
-            kept = slice(max(len(new) - self._slots, 0), None)
-            self._keep(new[kept], made[kept])
+            self._keep(gone, made)
         return found
 
     def _keep(self, rows: Rows, made: Array) -> None:
+        last = slice(max(len(rows) - self._slots, 0), None)
+        rows, made = rows[last], made[last]
         if not len(rows):
             return
         slots = (self._next + np.arange(len(rows))) % self._slots
