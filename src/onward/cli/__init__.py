@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from onward import __version__
-from onward.cli import check, data, demo, listing, pretrain, reproduce, run, show, tune
+from onward.cli import budget, check, data, demo, listing, pretrain, reproduce, run, show, tune
 from onward.errors import OnwardError
 
 
@@ -32,6 +32,7 @@ app.command("pretrain")(pretrain.pretrain)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
 app.command("reproduce")(reproduce.reproduce)
+app.command("budget")(budget.budget)
 app.add_typer(check.app, name="check")
 app.add_typer(data.app, name="data")
 app.command("demo")(demo.demo)
