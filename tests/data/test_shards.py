@@ -1,10 +1,12 @@
 """Shards: any row by its place, as webdataset reads them; what is broken is named."""
 
 import io
+import pickle
 import tarfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import webdataset as wds
 from PIL import Image
@@ -17,7 +19,7 @@ from onward.data.tar_index import tar_index
 from onward.errors import OnwardError
 from onward.models.open_clip_loader import open_clip
 from onward.pairs import pair_type
-from onward.types import Array, Rows
+from onward.types import Array, Call, Rows, Samples, Table, View
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +87,26 @@ def test_any_rows_in_any_order_with_a_small_window(tmp_path: Path) -> None:
         rows = rng.integers(0, 15, rng.integers(1, 12))
         for column in (whole, small, none):
             assert np.array_equal(column[rows], everything[rows])
+
+
+def test_a_column_goes_to_another_process_without_what_it_keeps(tmp_path: Path) -> None:
+    column = column_of(several(tmp_path, 1, 5))
+    pairs = column[np.arange(5)]
+    sent = pickle.dumps(column)
+    assert b"caption of" not in sent
+    assert np.array_equal(pickle.loads(sent)[np.arange(5)], pairs)
+
+
+def test_a_view_reads_shards_in_their_order(tmp_path: Path) -> None:
+    shards = several(tmp_path, 6, 4)
+    column = column_of(shards, mixed=1)
+    rows = np.arange(24)
+    table = Table(pa.table({"id": rows}), {"input": column}, "")
+    view = View(table, Samples(rows, rows), (), Call(None))
+    order = view.shuffled(24, np.random.default_rng(0))
+    assert np.count_nonzero(np.diff(shards.file_of(order))) == 5
+    assert np.array_equal(view.inputs(order), column[order])
+    assert np.array_equal(np.concatenate(list(view.parts(7))), column[rows])
 
 
 def test_a_window_makes_what_it_has_not_and_holds_so_many_bytes() -> None:

@@ -24,7 +24,7 @@ def retrieval_test(images: Rows, texts: Rows, image_of: Rows, rng: np.random.Gen
     >>> rng = np.random.default_rng(0)
     >>> asked = retrieval_test(np.arange(2), np.arange(5, 8), np.array([0, 1, 1]), rng)
     >>> asked.rows.tolist(), asked.labels.tolist()
-    ([1, 0, 6, 7, 5], [[0, 1], [2, -1], [0, -1], [0, -1], [1, -1]])
+    ([0, 1, 7, 5, 6], [[1, -1], [0, 2], [1, -1], [0, -1], [1, -1]])
     """
     seen, read = rng.permutation(len(images)), rng.permutation(len(texts))
     place = np.empty(len(images), np.int64)

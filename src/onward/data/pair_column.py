@@ -167,6 +167,8 @@ def decoded(
 class Window:
     """The last samples that were asked for, up to a number of bytes.
 
+    Copies to other processes begin with none.
+
     Parameters
     ----------
     kind
@@ -178,7 +180,7 @@ class Window:
     """
 
     def __init__(self, kind: np.dtype[Any], most: int, rows: int) -> None:
-        self._kind = kind
+        self._kind, self._most, self._rows = kind, most, rows
         self._slots = min(max(most // kind.itemsize, 0), rows)
         self._kept = np.empty((self._slots, kind.itemsize), np.uint8)
         self._slot: dict[int, int] = {}
@@ -204,6 +206,9 @@ class Window:
             as_rows[~here] = made[place]
             self._keep(gone, made)
         return found
+
+    def __reduce__(self) -> tuple[type["Window"], tuple[np.dtype[Any], int, int]]:
+        return Window, (self._kind, self._most, self._rows)
 
     def _keep(self, rows: Rows, made: Array) -> None:
         last = slice(max(len(rows) - self._slots, 0), None)
