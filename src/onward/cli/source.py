@@ -145,7 +145,7 @@ def _source_of_data(data: str, **given: Any) -> Source:
     path = Path(data).expanduser()
     if data in ("clad", STREET) or is_soda(path):
         return made_source("clad-c", data=data, **given)
-    if data == "tic" or is_tic(path):
+    if data == "tic" or (is_tic(path) and not is_clear(path)):
         return made_source("tic", data=data, **given)
     if data != "emoji" and not path.suffix and os.sep not in data and not path.exists():
         known = ["emoji", STREET, "clad", "tic", "<a file or folder>"]
