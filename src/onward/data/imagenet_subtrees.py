@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from onward.errors import OnwardError, unknown
+from onward.errors import OnwardError
 
 TABLE = Path(__file__).parent / "tic" / "imagenet_subtrees.json"
 IMAGENET = 1000
 """How many classes ImageNet has, in the order of their WordNet numbers."""
+
+_EXAMPLE = 'classes by part as JSON, such as {"dog": ["pug", "beagle"]},'
 
 Subtrees = Mapping[str, tuple[int, ...]]
 
@@ -27,35 +29,39 @@ def imagenet_subtrees() -> Subtrees:
     return {name: tuple(classes) for name, classes in found.items()}
 
 
-def read_subtrees(path: Path, classes: Sequence[str]) -> Subtrees:
-    """Read a JSON file ``{"name of a part": ["class", …], …}``.
-
-    Parameters
-    ----------
-    path
-        The file.
-    classes
-        The names of all classes, in order. A number in the file stands for the class there.
-    """
+def read_subtrees(path: Path) -> dict[str, list[str]]:
+    """Read a JSON file ``{"name of a part": ["class", …], …}``."""
     try:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise OnwardError(
-            f'expected JSON such as {{"dog": ["pug", "beagle"]}} in {path}, found a file that '
-            f"cannot be read so: {error}"
+            f"expected {_EXAMPLE} in {path}, found a file that cannot be read so: {error}"
         ) from error
-    if not isinstance(found, dict) or not all(isinstance(part, list) for part in found.values()):
-        raise OnwardError(
-            f'expected lists of classes by name, such as {{"dog": ["pug", "beagle"]}}, in {path}, '
-            "found something else"
-        )
+    parts = found.values() if isinstance(found, dict) else [None]
+    if not all(isinstance(part, list) and part for part in parts):
+        raise OnwardError(f"expected {_EXAMPLE} in {path}, found something else")
+    return {name: [str(one) for one in part] for name, part in found.items()}
+
+
+def parts_of(classes: Sequence[str], named: Mapping[str, Sequence[str]] | None) -> Subtrees:
+    """Return the named parts of these classes.
+
+    Parameters
+    ----------
+    classes
+        Their names, in order.
+    named
+        Classes by the name of a part. Where one of them is none of these classes, it is a file for
+        others, and there are no parts. ``None`` stands for TiC-CLIP's, of ImageNet's classes.
+
+    Examples
+    --------
+    >>> parts_of(["pug", "lynx"], {"dog": ["pug"]}), parts_of(["car"], {"dog": ["pug"]})
+    ({'dog': (0,)}, {})
+    """
+    if named is None:
+        return imagenet_subtrees() if len(classes) == IMAGENET else {}
     places = {name: number for number, name in enumerate(classes)}
-    return {name: tuple(_place(one, places, path) for one in part) for name, part in found.items()}
-
-
-def _place(one: object, places: Mapping[str, int], path: Path) -> int:
-    if isinstance(one, int) and not isinstance(one, bool) and 0 <= one < len(places):
-        return one
-    if isinstance(one, str) and one in places:
-        return places[one]
-    raise unknown(f"class in {path}", str(one), places, "classnames.txt")
+    if not all(one in places for part in named.values() for one in part):
+        return {}
+    return {name: tuple(places[one] for one in part) for name, part in named.items()}

@@ -5,7 +5,7 @@ from functools import partial
 
 import torch
 
-from onward.models.clip import Clip, ClipConfig
+from onward.models.clip import CONFIGS, Clip
 from onward.models.convnet import ConvNet
 from onward.models.heads import make_head
 from onward.models.mlp import MLP
@@ -27,9 +27,7 @@ def linear(
 MODELS: Mapping[str, Callable[..., Model]] = {
     "linear": linear,
     "mlp": MLP,
-    "clip_small": Clip,
-    "clip_vit_b16": partial(Clip, config=ClipConfig("ViT-B-16")),
-    "clip_vit_b32": partial(Clip, config=ClipConfig("ViT-B-32")),
+    **{name: partial(Clip, config=config) for name, config in CONFIGS.items()},
     "convnet": ConvNet,
     "resnet18": ResNet18,
     "resnet32": ResNet32,

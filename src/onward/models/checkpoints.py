@@ -22,6 +22,7 @@ from onward.models.weights_folder import WEIGHTS, read_card
 
 # What published files wrap their weights in.
 _WRAPPERS = ("state_dict", "model", "model_state_dict")
+_PARALLEL = "module."
 # Layers of a ResNet that is a plain sequence of its parts.
 _NUMBERED = {"0": "conv1", "1": "bn1", "4": "layer1", "5": "layer2", "6": "layer3", "7": "layer4"}
 _NAMED = 3
@@ -120,6 +121,13 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         for name, value in found.items()
         if isinstance(value, np.ndarray)
     }
+
+
+def unwrapped(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return weights without the word that training on several devices puts before all names."""
+    if not all(name.startswith(_PARALLEL) for name in weights):
+        return dict(weights)
+    return {name.removeprefix(_PARALLEL): value for name, value in weights.items()}
 
 
 def fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:

@@ -3,10 +3,11 @@
 import copy
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
@@ -18,6 +19,7 @@ from onward.models.open_clip_loader import open_clip
 from onward.models.pixels import normalised, scale_of
 from onward.models.tokens import Tokens
 from onward.pairs import PairLayout
+from onward.table import Array
 
 # How sharp similarities may become, as in CLIP.
 _SHARPEST = math.log(100)
@@ -27,17 +29,22 @@ _AT_A_TIME = 256
 
 @dataclass(frozen=True)
 class ClipConfig:
-    """What a CLIP is made of: a configuration of open_clip, by name or written out."""
+    """What a CLIP is made of: a configuration of open_clip, by name or written out.
+
+    ``settings`` are further arguments of open_clip's ``create_model``, where it has a name.
+    """
 
     name: str
     written_out: Mapping[str, Any] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def made(self) -> Any:
         """Return a new model with weights of open_clip's own drawing."""
         library = open_clip()
         if self.written_out is not None:
             return library.model.CLIP(**copy.deepcopy(dict(self.written_out)))
-        return library.create_model(self.name)
+        # Texts of some are read by a model of another library, whose own weights are not wanted.
+        return library.create_model(self.name, pretrained_text=False, **self.settings)
 
     def tokens(self) -> Tokens:
         """Return its tokenizer."""
@@ -70,6 +77,13 @@ SMALL = ClipConfig(
         },
     },
 )
+
+CONFIGS: Mapping[str, ClipConfig] = {
+    "clip_small": SMALL,
+    "clip_vit_b16": ClipConfig("ViT-B-16"),
+    "clip_vit_b32": ClipConfig("ViT-B-32"),
+}
+"""By the names of our models."""
 
 
 class Clip:
@@ -146,6 +160,11 @@ class Clip:
         return image, text
 
     @property
+    def side(self) -> tuple[int, int]:
+        """Height and width of the images that its tower looks at."""
+        return self._side
+
+    @property
     def size(self) -> int:
         """The number of parameters."""
         return sum(parameter.numel() for parameter in self.parameters.values())
@@ -159,6 +178,24 @@ class Clip:
     def grow(self, classes: int, generator: torch.Generator) -> None:
         """Know of more classes."""
         self.classes = max(self.classes, classes)
+
+    def seeing(self, shape: tuple[int, ...]) -> "Clip":
+        """Return the same model, weights and all, for pairs with images of another shape."""
+        other = copy.copy(self)
+        other._layout = PairLayout(shape)
+        return other
+
+    def fit(self, image: Any) -> Array:
+        """Return an image of Pillow as bytes (height, width, 3), cut and scaled as for its tower.
+
+        As open_clip does it, but for the normalisation, which `predict` does.
+        """
+        said = getattr(self._net.visual, "preprocess_cfg", {})
+        ways = {name: said[name] for name in ("interpolation", "resize_mode") if name in said}
+        steps = open_clip().image_transform(self._side, is_train=False, **ways).transforms
+        for step in steps[:-2]:  # the last two make numbers of it, and normalise them
+            image = step(image)
+        return np.asarray(image, np.uint8)
 
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return what is made of images and texts."""
@@ -220,9 +257,9 @@ class Clip:
         with drawing_from(generator):
             net = self._config.made()
         if self._weights is not None:
-            from onward.models.checkpoints import read_weights, require_fit
+            from onward.models.checkpoints import read_weights, require_fit, unwrapped
 
-            read = read_weights(self._weights)
+            read = unwrapped(read_weights(self._weights))
             require_fit(net, read, self._weights, of=f"open_clip's {self._config.name}")
             net.load_state_dict(read)
         return net.float().eval()
@@ -259,9 +296,10 @@ class Clip:
 
     def _of_texts(self, rows: torch.Tensor) -> torch.Tensor:
         lines = [text.split("\n") for text in self._layout.texts(rows)]
-        every: torch.Tensor = self._net.encode_text(
-            self._tokens([line for text in lines for line in text]), normalize=True
-        )
+        tokens = self._tokens([line for text in lines for line in text])
+        # Prompts may have a hundred lines each; in training a text has one.
+        some = [tokens] if torch.is_grad_enabled() else _few(tokens, _AT_A_TIME)
+        every = torch.cat([self._net.encode_text(few, normalize=True) for few in some])
         if len(every) == len(lines):
             return every
         counts = torch.tensor([len(text) for text in lines])
