@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from onward import __version__
-from onward.cli import check, data, demo, listing, pretrain, reproduce, run, show, tune
+from onward.cli import check, data, demo, evaluate, listing, pretrain, reproduce, run, show, tune
 from onward.errors import OnwardError
 
 
@@ -31,6 +31,7 @@ app.command("run")(run.run)
 app.command("pretrain")(pretrain.pretrain)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
+app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
 app.add_typer(check.app, name="check")
 app.add_typer(data.app, name="data")

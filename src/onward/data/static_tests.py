@@ -8,9 +8,9 @@ classification    ``jpg``, ``png`` or ``webp``, and ``cls``, the number of its c
                   groups are compared (FMoW, GeoDE, Dollar Street), ``npy``: an array whose first
                   number is the region or the income
 retrieval         an image and ``txt``, one caption a line; ``dataset_type.txt`` says retrieval
-association       ``0.jpg``, ``1.jpg``, … and ``json`` with ``cue`` and ``associations``, the numbers
-                  of the images that belong to it; ``dataset_type.txt`` says association. DataComp
-                  reads WinoGAViL from another library's cache; this layout is ours
+association       ``0.jpg``, ``1.jpg``, … and ``json`` with ``cue`` and ``associations``, the
+                  numbers of the images that belong to it; ``dataset_type.txt`` says association.
+                  DataComp reads WinoGAViL from another library's cache; this layout is ours
 ================  ================================================================================
 """
 
@@ -128,12 +128,12 @@ def read_static_test(folder: Path, fitting: Fitting, *, grouped: bool = False) -
 
 
 def prompts(classes: Sequence[str], templates: Sequence[str]) -> list[str]:
-    """Return the prompts of each class, a line for each template: a model takes their mean.
+    r"""Return the prompts of each class, a line for each template: a model takes their mean.
 
     Examples
     --------
     >>> prompts(["fox"], ["a photo of a {c}.", "art of a {c}."])
-    ['a photo of a fox.\\nart of a fox.']
+    ['a photo of a fox.\nart of a fox.']
     """
     without = [one for one in templates if "{c}" not in one and "{}" not in one]
     if without or not templates:
@@ -232,7 +232,7 @@ def _association(samples: list[Sample], fitting: Fitting) -> StaticTest:
 
 def _cue(sample: Sample) -> tuple[str, list[Member], list[int]]:
     """Return the prompt of a cue as DataComp words it, its images and the right ones."""
-    candidates = []
+    candidates: list[Member] = []
     while found := [k for end in _IMAGES if (k := f"{len(candidates)}.{end}") in sample.members]:
         candidates.append(sample.one(*found))
     try:

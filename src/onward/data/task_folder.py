@@ -1,7 +1,7 @@
 """Folders of an evaluation in webdataset's layout: what lies where, read when it is asked for.
 
-``<task>/test/0.tar, 1.tar, …`` or ``<task>/0.tar, 1.tar, …``, with ``nshards.txt`` beside them. Of a
-member's name, what stands before the first dot names the sample, the rest says what it is.
+``<task>/test/0.tar, 1.tar, …`` or ``<task>/0.tar, 1.tar, …``, with ``nshards.txt`` beside them.
+What stands before the first dot of a member's name is the sample's; the rest says what it is.
 """
 
 import os

@@ -62,7 +62,7 @@ def top_k(answers: ArrayLike, classes: ArrayLike, k: int = 1) -> float:
 
 
 def mean_per_class(answers: ArrayLike, classes: ArrayLike) -> float:
-    """Mean over classes of the share of a class that is found; classes without samples do not count.
+    """Mean over the classes that have samples of the share of a class that is found.
 
     Parameters
     ----------
@@ -251,9 +251,7 @@ def _hits(said: Whole, right: Whole, k: int) -> NDArray[np.bool_]:
     return np.asarray((said[:, :k] == right[:, None]).any(1))
 
 
-def _group_means(
-    hits: NDArray[np.bool_], groups: Whole
-) -> tuple[Whole, NDArray[np.float64]]:
+def _group_means(hits: NDArray[np.bool_], groups: Whole) -> tuple[Whole, NDArray[np.float64]]:
     names, place = np.unique(groups, return_inverse=True)
     return names, np.bincount(place, weights=hits) / np.bincount(place)
 

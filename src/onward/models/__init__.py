@@ -5,7 +5,8 @@ from functools import partial
 
 import torch
 
-from onward.models.clip import CONFIGS, Clip
+from onward.models.clip import Clip
+from onward.models.clip_config import CONFIGS
 from onward.models.convnet import ConvNet
 from onward.models.heads import make_head
 from onward.models.mlp import MLP

@@ -2,30 +2,74 @@
 
 import contextlib
 import importlib
-import logging
+import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from onward.errors import OnwardError, unknown
-from onward.models.clip import CONFIGS, Clip, ClipConfig
+from onward.models.checkpoints import read_weights, unwrapped
+from onward.models.clip import Clip
+from onward.models.clip_architecture import architecture_of
+from onward.models.clip_config import CONFIGS, ClipConfig
 from onward.models.open_clip_loader import open_clip
+from onward.results.read import check_checkpoint, checkpoints, read_spec
+from onward.results.state import load_state
 
+RANDOM = "drawn at random"
 _HUB_FILES = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
 _LOOKS = ("mean", "std", "interpolation", "resize_mode")
+_FILES = (".pt", ".pth", ".bin", ".safetensors", ".ckpt")
 _SEED = 0
+_ANY_SHAPE = (1, 1, 3)
 
 
-def named_clip(
-    name: str,
-    shape: tuple[int, ...],
-    *,
-    weights: Path | None = None,
-    pretrained: str | None = None,
-) -> Clip:
-    """Return a CLIP that looks at images of this shape.
+@dataclass(frozen=True)
+class ChosenClip:
+    """A CLIP, what it is called, and where its weights are from, in words."""
+
+    clip: Clip
+    name: str
+    weights: str
+
+
+def chosen_clip(
+    model: str, *, weights: Path | None = None, pretrained: str | None = None
+) -> ChosenClip:
+    """Return the CLIP that someone means.
+
+    Parameters
+    ----------
+    model
+        A name as `named_clip` takes it; a file of weights that fit one model only; or the folder of
+        a run, whose last checkpoint is taken.
+    weights, pretrained
+        See `named_clip`; only with a name.
+    """
+    path = Path(model).expanduser()
+    if (path.is_dir() or path.is_file()) and (weights or pretrained):
+        raise OnwardError(
+            f"expected --weights or --pretrained with the name of a model, found them with {path}"
+        )
+    if path.is_dir():
+        return _of_run(path)
+    if path.is_file():
+        name = architecture_of(unwrapped(read_weights(path)), path)
+        return ChosenClip(named_clip(name, weights=path), name, f"those of {path}")
+    if path.suffix in _FILES or os.sep in model:
+        raise OnwardError(
+            f"expected a file of weights or the folder of a run at {path}, found none"
+        )
+    found = named_clip(model, weights=weights, pretrained=pretrained)
+    words = f"those of {weights}" if weights else f"{pretrained}, published"
+    return ChosenClip(found, model, words if weights or pretrained else RANDOM)
+
+
+def named_clip(name: str, *, weights: Path | None = None, pretrained: str | None = None) -> Clip:
+    """Return a CLIP by its name.
 
     Nothing is downloaded. Without weights they are drawn at random.
 
@@ -33,8 +77,6 @@ def named_clip(
     ----------
     name
         ``clip_small``, or a model of open_clip such as ``ViT-B-32``.
-    shape
-        Height, width and the 3 colours.
     weights
         A file of weights: safetensors, or what ``torch.save`` wrote, of which nothing is run. It
         may be a checkpoint of open_clip's training.
@@ -47,9 +89,9 @@ def named_clip(
     if pretrained is not None:
         weights, config = _published(config, pretrained)
     try:
-        with _offline(), _quiet():
-            return Clip(
-                shape,
+        with _offline():
+            clip = Clip(
+                _ANY_SHAPE,
                 0,
                 torch.Generator().manual_seed(_SEED),
                 config=config,
@@ -60,6 +102,30 @@ def named_clip(
             f"expected all parts of {name} on this machine, found one missing; nothing is "
             f"downloaded here. Let open_clip make this model once, then try again ({error})"
         ) from error
+    return clip.seeing((*clip.side, 3))
+
+
+def _of_run(folder: Path) -> ChosenClip:
+    if not (folder / "spec.json").is_file():
+        raise OnwardError(
+            f"expected the folder of a run, with its spec.json, found none in {folder}. Runs lie "
+            "below results/tic/<method>/"
+        )
+    spec, saved = read_spec(folder), checkpoints(folder)
+    name = str(spec.recipe.get("model"))
+    if name not in CONFIGS:
+        raise OnwardError(
+            f"expected a run with a model of images and texts in {folder}, found one with {name}"
+        )
+    if not saved:
+        raise OnwardError(f"expected a checkpoint in {folder}, found none. Run it to its end first")
+    check_checkpoint(saved[-1])
+    state = load_state(saved[-1] / "learner")
+    clip = named_clip(name)
+    for own, read in ((clip.parameters, state["parameters"]), (clip.buffers, state["buffers"])):
+        for part, values in own.items():
+            values.copy_(torch.from_numpy(read[part]))
+    return ChosenClip(clip, name, f"those of the run {spec.method}, seed {spec.seed}, in {folder}")
 
 
 def _config(name: str) -> ClipConfig:
@@ -125,13 +191,3 @@ def _offline() -> Iterator[None]:
         yield
     finally:
         constants.HF_HUB_OFFLINE = before
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Leave out what open_clip says of random weights: they are replaced, or spoken of by us."""
-    logging.disable(logging.WARNING)
-    try:
-        yield
-    finally:
-        logging.disable(logging.NOTSET)
