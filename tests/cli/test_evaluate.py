@@ -24,10 +24,7 @@ def test_tables_and_json(onward: Terminal, weights: Path, tmp_path: Path) -> Non
     words = ("--model", "clip_small", "--weights", weights, "--static", tasks)
     code, out, err = onward("evaluate", "tic", *words, "--out", out_file)
     assert (code, err) == (0, "")
-    assert (
-        f"clip_small (517,713 parameters, 2,117,888 MACs a pair); weights: those of {weights}"
-        in out
-    )
+    assert out.startswith("clip_small (517,713 parameters, 2,117,888 MACs a pair); weights: those")
     for text in (
         "emoji · test unseen",
         "emoji · test zero_shot",

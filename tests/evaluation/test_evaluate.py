@@ -27,7 +27,7 @@ def test_the_numbers_of_a_run(short: Benchmark, tmp_path: Path) -> None:
     chosen = chosen_clip(str(spec.parent))
     assert (chosen.name, "the run finetune, seed 0" in chosen.weights) == ("clip_small", True)
     found = evaluate(chosen.clip, short)
-    [(period, tests)] = found.periods.items()
+    [tests] = found.periods.values()
     outcomes = {(0, name): one for name, one in tests.items()}
     outcomes |= {(None, name): one for name, one in found.static.items()}
     assert len(record.scores) == len(outcomes) == 5
@@ -35,9 +35,8 @@ def test_the_numbers_of_a_run(short: Benchmark, tmp_path: Path) -> None:
         mine = outcomes[score.tested_on, score.test]
         assert mine.samples == score.samples
         for name, value in score.scores.items():
-            assert mine.scores[name] == pytest.approx(
-                np.nan if value is None else value, nan_ok=True
-            )
+            expected = np.nan if value is None else value
+            assert mine.scores[name] == pytest.approx(expected, nan_ok=True)
 
 
 def test_parts_and_classes(short: Benchmark) -> None:

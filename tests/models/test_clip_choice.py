@@ -7,6 +7,7 @@ from safetensors.torch import save_file
 
 from onward.errors import OnwardError
 from onward.models.clip import Clip
+from onward.models.clip_architecture import architecture_of
 from onward.models.clip_choice import RANDOM, chosen_clip, named_clip
 from onward.models.open_clip_loader import open_clip
 
@@ -52,9 +53,10 @@ def test_another_architecture(small: Clip, tmp_path: Path) -> None:
     path = tmp_path / "w.pt"
     torch.save(dict(small.parameters), path)
     with pytest.raises(
-        OnwardError, match=r"ViT-B-32 in .*w.pt, found \d+ missing \(.*of another shape \(.*posit"
+        OnwardError,
+        match=r"ViT-S-32-alt in .*w.pt, found \d+ missing \(.*of another shape \(.*posit",
     ):
-        named_clip("ViT-B-32", weights=path)
+        named_clip("ViT-S-32-alt", weights=path)
     torch.save({"fc.weight": torch.zeros(2, 2)}, path)
     with pytest.raises(OnwardError, match=r"found 1 weights that are no such model's \(fc.weight"):
         chosen_clip(str(path))
@@ -62,13 +64,14 @@ def test_another_architecture(small: Clip, tmp_path: Path) -> None:
 
 def test_weights_that_fit_two_models(tmp_path: Path) -> None:
     """Two activations have the same weights, and which one was meant cannot be seen."""
-    path = tmp_path / "w.safetensors"
     with torch.device("meta"):
-        net = open_clip().create_model("ViT-S-32", device="meta")
-    names = {n: tuple(v.shape) for n, v in net.state_dict().items()}
-    save_file({n: torch.zeros(shape, dtype=torch.float16) for n, shape in names.items()}, path)
-    found = chosen_clip(str(path))
-    assert found.name == "ViT-S-32"
+        nets = {
+            name: open_clip().create_model(name, device="meta") for name in ("RN50", "ViT-S-32")
+        }
+    path = tmp_path / "w.pt"
+    with pytest.raises(OnwardError, match="fit RN50, RN50-quickgelu, which do not compute"):
+        architecture_of(nets["RN50"].state_dict(), path)
+    assert architecture_of(nets["ViT-S-32"].state_dict(), path) == "ViT-S-32"
 
 
 @pytest.mark.parametrize(
@@ -109,13 +112,13 @@ def test_published_weights_that_are_here(
         return str(path) if file.endswith(".safetensors") else None
 
     path = tmp_path / "open_clip_model.safetensors"
-    reference = open_clip().create_model("ViT-S-32")
+    reference = open_clip().create_model("ViT-S-32-alt")
     save_file({n: v.clone() for n, v in reference.state_dict().items()}, path)
     card = {"hf_hub": "some/where/", "quick_gelu": True, "mean": (0.5,) * 3, "std": (0.5,) * 3}
     monkeypatch.setattr(open_clip(), "list_pretrained_tags_by_model", lambda name: ["tag"])
     monkeypatch.setattr(open_clip(), "get_pretrained_cfg", lambda name, tag: card)
     monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", cached)
-    found = chosen_clip("ViT-S-32", pretrained="tag")
+    found = chosen_clip("ViT-S-32-alt", pretrained="tag")
     assert found.weights == "tag, published"
     assert asked == [("some/where", "open_clip_model.safetensors")]
     own = found.clip._net
@@ -125,7 +128,7 @@ def test_published_weights_that_are_here(
 
 
 def test_folders(tmp_path: Path) -> None:
-    with pytest.raises(OnwardError, match="the folder of a run, with its spec.json"):
+    with pytest.raises(OnwardError, match="expected the folder of a run"):
         chosen_clip(str(tmp_path))
     with pytest.raises(OnwardError, match="with the name of a model"):
         chosen_clip(str(tmp_path), pretrained="openai")

@@ -8,7 +8,19 @@ import typer
 from rich.console import Console
 
 from onward import __version__
-from onward.cli import check, data, demo, evaluate, listing, pretrain, reproduce, run, show, tune
+from onward.cli import (
+    budget,
+    check,
+    data,
+    demo,
+    evaluate,
+    listing,
+    pretrain,
+    reproduce,
+    run,
+    show,
+    tune,
+)
 from onward.errors import OnwardError
 
 
@@ -33,6 +45,7 @@ app.command("tune")(tune.tune)
 app.command("show")(show.show)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
+app.command("budget")(budget.budget)
 app.add_typer(check.app, name="check")
 app.add_typer(data.app, name="data")
 app.command("demo")(demo.demo)

@@ -80,10 +80,10 @@ def evaluate(
         return
     screen = console()
     size = f"{found.parameters:,} parameters, {found.macs:,} MACs a pair"
-    screen.print(f"{chosen.name} ({size}); weights: {chosen.weights}", markup=False)
+    screen.print(f"{chosen.name} ({size}); weights: {chosen.weights}", markup=False, soft_wrap=True)
     if chosen.weights == RANDOM:
         screen.print("random weights know nothing: give --weights FILE or --pretrained TAG")
     for table in tables(found):
         screen.print(table)
     for remark in remarks(found):
-        screen.print(remark, markup=False)
+        screen.print(remark, markup=False, soft_wrap=True)

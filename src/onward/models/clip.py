@@ -109,6 +109,11 @@ class Clip:
         """The number of parameters."""
         return sum(parameter.numel() for parameter in self.parameters.values())
 
+    @property
+    def width(self) -> int:
+        """How many numbers a direction has."""
+        return self._width
+
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew, or begin again with those of the file."""
         fresh = self._made(generator).state_dict()
