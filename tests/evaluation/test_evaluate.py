@@ -57,6 +57,14 @@ def test_parts_and_classes(short: Benchmark) -> None:
     assert {*itertools.chain(*(test for test in plain["static"].values()))} >= {"recall1"}
 
 
+def test_parts_of_nothing(short: Benchmark, tmp_path: Path) -> None:
+    clip = named_clip("clip_small")
+    with pytest.raises(OnwardError, match="has all of pug, people"):
+        evaluate(clip, short, named={"alive": ["pug", "people"]})
+    with pytest.raises(OnwardError, match="expected a folder of static tasks"):
+        evaluate(clip, short, static=tmp_path / "nowhere")
+
+
 def test_only_images_and_texts() -> None:
     with pytest.raises(OnwardError, match="such as tic, found one of one_label: clear"):
         evaluate(named_clip("clip_small"), onward.load("clear", data="emoji"))

@@ -17,7 +17,7 @@ from task_folders import (
 )
 
 from onward.errors import OnwardError
-from onward.evaluation.static import StaticOutcome, evaluate_static
+from onward.evaluation.static import StaticOutcome, evaluate_static, find_static
 from onward.metrics.static_tasks import SHIFTS
 from onward.models.clip import Clip
 from onward.models.clip_choice import chosen_clip, named_clip
@@ -42,7 +42,7 @@ def test_a_clip_that_knows_colours(coloured: Clip, tmp_path: Path) -> None:
     asked = [("red square.", ["red", "blue", "green", "red"], [0, 3])]
     write_association(tmp_path / "wds_winogavil_test", asked)
     write_classification(tmp_path / "mine", labels)
-    found = evaluate_static(coloured, tmp_path, {"cold": ["blue", "green"]})
+    found = evaluate_static(coloured, find_static(tmp_path), {"cold": ["blue", "green"]})
     assert {name: (task.metric, task.score) for name, task in found.tasks.items()} == {
         "CIFAR-10": ("accuracy", 1.0),
         "Oxford-IIIT Pet": ("mean per class", 1.0),
@@ -74,7 +74,9 @@ def test_each_metric_is_its_own(coloured: Clip, tmp_path: Path) -> None:
     scores = {}
     for name in ("cifar10", "vtab-pets", "wilds-iwildcam", "wilds-fmow", "geode", "dollar_street"):
         folder = folder.rename(tmp_path / f"wds_{name}_test")
-        [scores[name]] = [task.score for task in evaluate_static(coloured, tmp_path).tasks.values()]
+        [scores[name]] = [
+            task.score for task in evaluate_static(coloured, find_static(tmp_path)).tasks.values()
+        ]
     assert scores == {
         "cifar10": 0.75,
         "vtab-pets": 0.5,
@@ -89,16 +91,16 @@ def test_fmow_without_its_other_region(coloured: Clip, tmp_path: Path) -> None:
     folder = tmp_path / "wds_wilds-fmow_test"
     write_classification(folder, [0, 0, 1], groups=[0, 0, 5])
     (folder / "classnames.txt").write_text("red\nblue\ngreen\n")
-    assert evaluate_static(coloured, tmp_path).tasks["FMoW"].score == 1.0
+    assert evaluate_static(coloured, find_static(tmp_path)).tasks["FMoW"].score == 1.0
     folder.rename(tmp_path / "wds_geode_test")
-    assert evaluate_static(coloured, tmp_path).tasks["GeoDE"].score == 0.0
+    assert evaluate_static(coloured, find_static(tmp_path)).tasks["GeoDE"].score == 0.0
 
 
 def test_cues_with_many_images_count(coloured: Clip, tmp_path: Path) -> None:
     few = ("green square.", ["green", "blue"], [1])  # never right
     many = ("red square.", ["red"] * 2 + ["blue"] * 8, [0, 1])
     write_association(tmp_path / "winogavil", [few, many])
-    task = evaluate_static(coloured, tmp_path).tasks["WinoGAViL"]
+    task = evaluate_static(coloured, find_static(tmp_path)).tasks["WinoGAViL"]
     assert (task.metric, task.score) == ("Jaccard score, 10 images or more", 1.0)
     assert task.outcome.scores == {"jaccard": 0.5, "jaccard_5_6": 0.0, "jaccard_10_12": 1.0}
 
@@ -113,7 +115,7 @@ def test_as_open_clip_alone(tmp_path: Path) -> None:
     shown = list(COLOURS) * 12
     captions = [[f"a {colour} one, number {i}", f"{i} {colour}"] for i, colour in enumerate(shown)]
     write_retrieval(tmp_path / "flickr30k", captions)
-    found = evaluate_static(clip, tmp_path)
+    found = evaluate_static(clip, find_static(tmp_path))
 
     look = library.image_transform(32, is_train=False)
     read = clip._tokens
@@ -153,7 +155,7 @@ def test_as_open_clip_alone(tmp_path: Path) -> None:
 def test_bad_roots(coloured: Clip, tmp_path: Path) -> None:
     def message() -> str:
         with pytest.raises(OnwardError) as caught:
-            evaluate_static(coloured, tmp_path)
+            evaluate_static(coloured, find_static(tmp_path))
         return str(caught.value)
 
     assert "found none" in message()

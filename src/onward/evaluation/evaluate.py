@@ -1,13 +1,14 @@
 """``evaluate``: how good a model is on each period, so that it can be dated."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from onward.data.imagenet_subtrees import parts_of
 from onward.errors import OnwardError
 from onward.evaluation.sitting import Examinee, Named, Outcome, decisions, outcome
-from onward.evaluation.static import StaticOutcome, evaluate_static
+from onward.evaluation.static import StaticOutcome, classes_of, evaluate_static, find_static
 from onward.models.clip import Clip
 from onward.types import Benchmark, Samples
 
@@ -78,7 +79,10 @@ def evaluate(
             "expected a benchmark of images and texts, such as tic, found one of "
             f"{benchmark.task.name}: {benchmark.name}"
         )
+    # What can be wrong is found out before anything takes time.
+    tasks = None if static is None else find_static(static)
     stream, examinee = benchmark.stream(seed), Examinee(clip)
+    _require_parts(named, [stream[-1].classes, *classes_of(tasks or {})])
 
     def sat(name: str, samples: Samples) -> Outcome:
         watch(name)
@@ -99,8 +103,17 @@ def evaluate(
             for period in stream
         },
         static={name: sat(name, samples) for name, samples in stream.static.items()},
-        tasks=None if static is None else evaluate_static(clip, static, named, watch),
+        tasks=None if tasks is None else evaluate_static(clip, tasks, named, watch),
     )
+
+
+def _require_parts(named: Named | None, sets: Sequence[Sequence[str]]) -> None:
+    if named is not None and not any(parts_of(classes, named) for classes in sets):
+        raise OnwardError(
+            "expected parts made of the classes of one test or more, found none that has all of "
+            f"{', '.join(one for part in named.values() for one in part)}. The classes of the "
+            f"periods are {', '.join(sets[0])}; those of a task are in its classnames.txt"
+        )
 
 
 def _plain(tests: Mapping[str, Outcome]) -> dict[str, Any]:

@@ -56,9 +56,8 @@ class Outcome:
     @property
     def classifies(self) -> bool:
         """Whether images look for their classes, and no text looks for anything."""
-        return np.isnan(self.scores["text_to_image1"]) and not np.isnan(
-            self.scores["image_to_text1"]
-        )
+        asked = [self.scores.get(f"{way}1", np.nan) for way in ("image_to_text", "text_to_image")]
+        return [bool(np.isnan(share)) for share in asked] == [False, True]
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain data."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,12 +11,13 @@ from onward.data.static_tasks import StaticTask, static_tasks, task_of_folder
 from onward.data.static_tests import (
     ASSOCIATION,
     CLASSIFICATION,
+    CLASSNAMES,
     RETRIEVAL,
     Fitting,
     StaticTest,
     read_static_test,
 )
-from onward.data.task_folder import find_tasks
+from onward.data.task_folder import find_tasks, lines
 from onward.errors import OnwardError
 from onward.evaluation.sitting import Examinee, Named, Outcome, decisions, outcome, plain
 from onward.metrics.static_tasks import (
@@ -84,42 +85,67 @@ class StaticOutcome:
         }
 
 
+class Found(NamedTuple):
+    """A folder with a task, and the row of Table 10 that it is, if any."""
+
+    folder: Path
+    task: StaticTask | None
+
+
+def find_static(root: Path) -> dict[str, Found]:
+    """Return the tasks below a folder by name, those of Table 10 first, in its order.
+
+    Folders that Table 10 does not know are found too, under their own names: TiC-DataComp's yearly
+    tests, say.
+    """
+    found: dict[str, Found] = {}
+    for path, folder in find_tasks(root).items():
+        task = task_of_folder(path)
+        name = path if task is None else task.name
+        if name in found:
+            raise OnwardError(
+                f"expected one folder of {name} below {root}, found {found[name].folder} and "
+                f"{folder}"
+            )
+        found[name] = Found(folder, task)
+    if not found:
+        raise OnwardError(
+            f"expected static tasks below {root}, each with shards and nshards.txt, found none"
+        )
+    listed = [task.name for task in static_tasks() if task.name in found]
+    return {name: found[name] for name in dict.fromkeys([*listed, *found])}
+
+
+def classes_of(found: Mapping[str, Found]) -> list[list[str]]:
+    """Return the names of the classes of every task that has some."""
+    paths = [one.folder / CLASSNAMES for one in found.values()]
+    return [lines(path) for path in paths if path.is_file()]
+
+
 def evaluate_static(
     clip: Clip,
-    root: Path,
+    found: Mapping[str, Found],
     named: Named | None = None,
     watch: Callable[[str], None] = lambda name: None,
 ) -> StaticOutcome:
-    """Evaluate a model on every task that a folder has.
+    """Evaluate a model on static tasks, each by its own metric.
 
-    Folders that Table 10 does not know are evaluated too, by accuracy, R@1 or Jaccard score, under
-    their own names: TiC-DataComp's yearly tests, say.
+    What Table 10 does not know is scored by accuracy, R@1 or Jaccard score.
 
     Parameters
     ----------
     clip
         The model.
-    root
-        A folder with one folder per task, see `onward.data.static_tests`.
+    found
+        What `find_static` returned.
     named
         See `outcome`.
     watch
         Called with the name of each task before it is begun.
     """
-    folders = find_tasks(root)
-    if not folders:
-        raise OnwardError(
-            f"expected static tasks below {root}, each with shards and nshards.txt, found none"
-        )
     fitting, examinee = Fitting(clip.side, clip.fit), Examinee(clip)
-    found: dict[str, TaskOutcome] = {}
-    for folder_name, folder in folders.items():
-        task = task_of_folder(folder_name)
-        name = folder_name if task is None else task.name
-        if name in found:
-            raise OnwardError(
-                f"expected one folder of {name} below {root}, found another: {folder}"
-            )
+    outcomes: dict[str, TaskOutcome] = {}
+    for name, (folder, task) in found.items():
         watch(name)
         grouped = task is not None and task.metric in _GROUPED
         test = read_static_test(folder, fitting, grouped=grouped)
@@ -128,12 +154,9 @@ def evaluate_static(
                 f"expected {folder} to be {name}, a task of {_kind(task)}, found {test.kind} in "
                 "its dataset_type.txt"
             )
-        found[name] = _scored(examinee, test, task, named)
-    in_order = [task.name for task in static_tasks()]
-    absent = tuple(name for name in in_order if name not in found)
-    others = [name for name in found if name not in in_order]
-    names = [*(name for name in in_order if name in found), *others]
-    return StaticOutcome({name: found[name] for name in names}, absent)
+        outcomes[name] = _scored(examinee, test, task, named)
+    absent = tuple(task.name for task in static_tasks() if task.name not in found)
+    return StaticOutcome(outcomes, absent)
 
 
 def _kind(task: StaticTask) -> str:

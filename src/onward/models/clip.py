@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -135,10 +136,7 @@ class Clip:
 
         As open_clip does it, but for the normalisation, which `predict` does.
         """
-        said = getattr(self._net.visual, "preprocess_cfg", {})
-        ways = {name: said[name] for name in ("interpolation", "resize_mode") if name in said}
-        steps = open_clip().image_transform(self._side, is_train=False, **ways).transforms
-        for step in steps[:-2]:  # the last two make numbers of it, and normalise them
+        for step in self._fitting[:-2]:  # the last two make numbers of it, and normalise them
             image = step(image)
         return np.asarray(image, np.uint8)
 
@@ -197,6 +195,13 @@ class Clip:
         other.forget()
         other._take(net.requires_grad_(requires_grad=False))
         return other
+
+    @cached_property
+    def _fitting(self) -> list[Any]:
+        said = getattr(self._net.visual, "preprocess_cfg", {})
+        ways = {name: said[name] for name in ("interpolation", "resize_mode") if name in said}
+        steps = open_clip().image_transform(self._side, is_train=False, **ways).transforms
+        return list(steps)
 
     def _made(self, generator: torch.Generator) -> Any:
         with drawing_from(generator):

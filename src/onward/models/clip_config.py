@@ -27,7 +27,7 @@ class ClipConfig:
             return library.model.CLIP(**copy.deepcopy(dict(self.written_out)))
         # Texts of some are read by a model of another library, whose own weights are not wanted.
         with quietly():
-            return library.create_model(self.name, pretrained_text=False, **self.settings)
+            return library.create_model(self.name, pretrained_hf=False, **self.settings)
 
     def tokens(self) -> Tokens:
         """Return its tokenizer."""
