@@ -11,11 +11,13 @@ import typer
 
 from onward.benchmarks import LISTED, Source
 from onward.benchmarks.clad_data import STREET
+from onward.benchmarks.tic_recipes import SCALES
 from onward.cli.options import parse_pairs
 from onward.data.cifar import cifar_folder
 from onward.data.clear_listing import is_clear
 from onward.data.image_classes import has_image_classes
 from onward.data.soda import is_soda
+from onward.data.tic_folder import is_tic
 from onward.errors import unknown
 
 _LOADED = {
@@ -49,14 +51,15 @@ _LOADED = {
     ],
     "model": Annotated[
         str | None,
-        typer.Option(help="What is trained: linear, mlp, convnet, resnet18, a detector…"),
+        typer.Option(help="What is trained: linear, mlp, convnet, resnet18, a detector, a CLIP…"),
     ],
     "backbone": Annotated[
         str | None,
         typer.Option(help="clear: a pre-trained encoder for its images: onward list backbones."),
     ],
     "weights": Annotated[
-        str | None, typer.Option(help="clear: the backbone's weights; clad: those to start from.")
+        str | None,
+        typer.Option(help="clear: the backbone's weights; clad, tic: those to start from."),
     ],
     "configuration": Annotated[
         int | None, typer.Option(help="iirc: which order of classes. Default: that of the seed.")
@@ -91,6 +94,16 @@ _LOADED = {
         int | None, typer.Option(help="clad-c: leave objects with this occluded out. Default: 0.")
     ],
     "frames": Annotated[int | None, typer.Option(help="clad, street: about how many frames.")],
+    "scale": Annotated[
+        str | None,
+        typer.Option(help=f"tic, recipe paper: the size of the paper's, {', '.join(SCALES)}."),
+    ],
+    "splits": Annotated[
+        int | None, typer.Option(help="tic, emoji: deal all pairs into so many parts at random.")
+    ],
+    "captions": Annotated[
+        str | None, typer.Option(help="tic, emoji: which captions are learned, all or basic.")
+    ],
     "grain": Annotated[
         str | None, typer.Option(help="online: samples shown at a time, or day. Default: 10.")
     ],
@@ -134,7 +147,7 @@ def with_source(command: Callable[..., None]) -> Callable[..., None]:
 
 def with_data(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the argument DATA and the options of data, and hand it a `Source`."""
-    data = Annotated[str, typer.Argument(help="emoji, street, clad, or a file or folder of yours.")]
+    data = Annotated[str, typer.Argument(help="emoji, street, clad, tic, or a file or folder.")]
     chosen = {"protocol": _CHOSEN["protocol"], **_LOADED}
     options = [_keyword(name, kind) for name, kind in chosen.items()]
     return _extended(command, [_positional("data", data), *options], _source_of_data)
@@ -144,8 +157,10 @@ def _source_of_data(data: str, **given: Any) -> Source:
     path = Path(data).expanduser()
     if data in ("clad", STREET) or is_soda(path):
         return made_source("clad-c", data=data, **given)
+    if data == "tic" or (is_tic(path) and not is_clear(path)):
+        return made_source("tic", data=data, **given)
     if data != "emoji" and not path.suffix and os.sep not in data and not path.exists():
-        known = ["emoji", STREET, "clad", "<a file or folder>"]
+        known = ["emoji", STREET, "clad", "tic", "<a file or folder>"]
         raise unknown("data", data, known, "onward list data")
     if data == "emoji" or is_clear(path):
         return made_source("clear", data=data, **given)
