@@ -1,0 +1,241 @@
+"""TiC-CLIP: what retrieval, training and the emoji edition cost, beside open_clip's own ways.
+
+    python benchmarks/tic.py [recall] [training] [table]
+
+recall: both ways over 50,000 pairs of 512 numbers, beside the bare matrix product and beside
+open_clip's evaluation, which sorts all similarities; it is given as many rows at a time as ours, as
+all of them at once take 30 GB.
+training: a step of ours beside a plain loop of open_clip's on the same batches.
+table: the emoji edition, eight methods and three seeds; then what eight seeds decide.
+Reading shards: benchmarks/tic_shards.py.
+"""
+
+import statistics
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+import onward
+from onward.benchmarks import Source
+from onward.learners import choose
+from onward.loop import Loop
+from onward.metrics.clear import backward_transfer, forward_transfer, in_domain
+from onward.metrics.paired import compare
+from onward.metrics.retrieval import recall_at_k
+from onward.models.clip_config import SMALL
+from onward.models.open_clip_loader import open_clip
+from onward.models.pixels import normalised, scale_of
+from onward.pairs import PairLayout, as_bytes
+from onward.results.record import RunRecord
+from onward.sweep import Job, cores, sweep
+from onward.train.augment import augmented
+from onward.train.steps import Steps
+from onward.types import Array, Benchmark
+
+PAIRS, WIDTH, ROWS = 50_000, 512, 1024
+ROUNDS, ITERATIONS = 5, 40
+METHODS = (
+    *("finetune", "cumulative", "cumulative_exp", "cumulative_equal", "restart", "patching"),
+    *("lwf", "oracle"),
+)
+DECIDING = ("finetune", "cumulative", "restart")
+TRANSFER = {"backward": backward_transfer, "in-domain": in_domain, "forward": forward_transfer}
+
+
+def recall() -> None:
+    """Compare recall with what it is made of, and with what is usual."""
+    rng = np.random.default_rng(0)
+    images = rng.standard_normal((PAIRS, WIDTH), np.float32)
+    texts = images + 2 * rng.standard_normal((PAIRS, WIDTH), np.float32)
+    images /= np.linalg.norm(images, axis=1, keepdims=True)
+    texts /= np.linalg.norm(texts, axis=1, keepdims=True)
+    ways: dict[str, Callable[[], object]] = {
+        "ours": lambda: recall_at_k(images, texts),
+        "product": lambda: _product(images, texts),
+        "open_clip": lambda: _open_clips(torch.from_numpy(images), torch.from_numpy(texts)),
+    }
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(3):
+        for name, way in ways.items():
+            taken[name].append(_cpu(way))
+    tracemalloc.start()
+    recall_at_k(images, texts)
+    extra = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
+    ours, product, usual = (statistics.median(taken[name]) for name in ways)
+    print(
+        f"recall of {PAIRS:,} x {WIDTH} both ways: {ours:.1f} CPU s, {ours / product:.2f}x of the "
+        f"bare product (must: 1.25), open_clip's {usual / ours:.1f}x of ours (must: 2.2), "
+        f"{extra:.0f} MB beyond the inputs (must: 32)",
+        flush=True,
+    )
+
+
+def _product(images: Array, texts: Array) -> None:
+    block = np.empty((ROWS, ROWS), np.float32)
+    for start in range(0, PAIRS, ROWS):
+        for other in range(0, PAIRS, ROWS):
+            rows, columns = images[start : start + ROWS], texts[other : other + ROWS]
+            np.matmul(rows, columns.T, out=block[: len(rows), : len(columns)])
+
+
+def _open_clips(images: torch.Tensor, texts: torch.Tensor) -> list[float]:
+    """Rank as `open_clip_train.train.get_clip_metrics` does, some rows at a time."""
+    shares = []
+    for asking, answering in ((images, texts), (texts, images)):
+        ranks = []
+        for start in range(0, PAIRS, ROWS):
+            ranking = torch.argsort(asking[start : start + ROWS] @ answering.t(), descending=True)
+            right = torch.arange(start, start + len(ranking)).view(-1, 1)
+            ranks.append(torch.where(ranking == right)[1])
+        found = torch.cat(ranks).numpy()
+        shares += [float(np.mean(found < k)) for k in (1, 5, 10)]
+    return shares
+
+
+def training() -> None:
+    """Compare steps of a run with those of a plain loop on the same batches."""
+    benchmark = onward.load("tic")
+    recipe = replace(benchmark.recipes["cpu"], iterations=ITERATIONS)
+    benchmark = replace(benchmark, recipes={"cpu": recipe})
+    ours, plain = [], []
+    _ours(benchmark), _plain(benchmark)
+    for _ in range(ROUNDS):
+        ours.append(_ours(benchmark))
+        plain.append(_plain(benchmark))
+    ratio = statistics.median(a / b for a, b in zip(ours, plain, strict=True))
+    print(
+        f"a training step {1000 * statistics.median(ours) / ITERATIONS:.1f} ms of CPU time, a plain "
+        f"loop of open_clip's {1000 * statistics.median(plain) / ITERATIONS:.1f}: {ratio:.3f}x "
+        "(must: 1.05 at most)",
+        flush=True,
+    )
+
+
+def _ours(benchmark: Benchmark) -> float:
+    """Return the CPU time of the first call of learn, without what is made once."""
+    stream = benchmark.stream(0)[:1]
+    quiet = {"tuned": None, "keep_predictions": False, "checkpoint_seconds": 1e9}
+    chosen = choose("finetune", None, benchmark.task)
+    loop = Loop(benchmark, stream, chosen, 0, {}, watch=lambda event: None, **quiet)
+    with loop.opened(None):
+        turn = next(loop.play())
+        learner = loop.learner
+        started = learner.start(turn.view, turn.budget)
+        begun = time.process_time()
+        from onward.train.descent import descend
+
+        descend([started])
+        return time.process_time() - begun
+
+
+def _plain(benchmark: Benchmark) -> float:
+    """Return the CPU time of as many steps as open_clip's training has them."""
+    library = open_clip()
+    recipe, stream = benchmark.recipes["cpu"], benchmark.stream(0)
+    view = _view(benchmark)
+    from onward.train.method import TrainingSet
+
+    steps = Steps(TrainingSet(view, len(view)), recipe.batch_size, [0, 0], whole=True)
+    net, tokens = library.model.CLIP(**dict(SMALL.written_out or {})), SMALL.tokens()
+    loss_of = library.loss.ClipLoss()
+    small = [p for p in net.parameters() if p.ndim < 2]
+    large = [p for p in net.parameters() if p.ndim >= 2]
+    optimizer = torch.optim.AdamW(
+        [{"params": small, "weight_decay": 0.0}, {"params": large, "weight_decay": 0.1}],
+        lr=recipe.learning_rate,
+        betas=(recipe.momentum, recipe.fade),
+        eps=recipe.least,
+    )
+    layout = PairLayout(view.input_shape)
+    scale = scale_of((library.OPENAI_DATASET_MEAN, library.OPENAI_DATASET_STD))
+    net.train()
+    _ = stream
+    begun = time.process_time()
+    for step in range(ITERATIONS):
+        for group in optimizer.param_groups:
+            group["lr"] = recipe.rate(step, ITERATIONS)
+        batch = augmented(view, steps[step], recipe.augment, (0, 0, step))
+        rows = torch.from_numpy(as_bytes(batch))
+        optimizer.zero_grad()
+        images = normalised(layout.images(rows), scale)
+        found = net(images, tokens(layout.texts(rows)))
+        loss_of(*found[:3]).backward()
+        optimizer.step()
+        with torch.no_grad():
+            net.logit_scale.clamp_(0, float(np.log(100)))
+    return time.process_time() - begun
+
+
+def _view(benchmark: Benchmark) -> onward.types.View:
+    stream = benchmark.stream(0)
+    from onward.types import Budget, Call, View
+
+    budget = Budget()
+    budget.open(stream[0].train.rows)
+    return View(stream.table, stream[0].train, stream[0].classes, Call(budget))
+
+
+def table() -> None:
+    """Run the emoji edition, and decide what eight seeds can."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder)
+        begun = time.perf_counter()
+        found = _runs(METHODS, range(3), out)
+        minutes = (time.perf_counter() - begun) / 60
+        print(
+            f"emoji edition, {len(METHODS)} methods x 3 seeds: {minutes:.1f} minutes on "
+            f"{cores()} cores (must: 45)",
+            flush=True,
+        )
+        for method, runs in found.items():
+            means = [100 * np.mean([of(run.matrix()) for run in runs]) for of in TRANSFER.values()]
+            print(f"  {method:18s}", *(f"{n} {m:.1f}" for n, m in zip(TRANSFER, means, strict=True)))
+        found = _runs(DECIDING, range(8), out)
+        pairs = [("cumulative", "finetune", "backward")]
+        pairs += [("finetune", "restart", name) for name in TRANSFER]
+        for above, below, name in pairs:
+            gains = [
+                TRANSFER[name](a.matrix()) - TRANSFER[name](b.matrix())
+                for a, b in zip(found[above], found[below], strict=True)
+            ]
+            verdict = compare(gains, [0.0] * len(gains))
+            print(
+                f"{above} against {below}, {name}: {100 * np.mean(gains):+.1f} points, "
+                f"p = {verdict.p_value:.4f}, {len(gains)} seeds",
+                flush=True,
+            )
+
+
+def _runs(methods: Sequence[str], seeds: range, out: Path) -> dict[str, list[RunRecord]]:
+    source = Source("tic")
+    jobs = [
+        Job(source, method, seed, {"alpha": 1.0} if method == "lwf" else {})
+        for method in methods
+        for seed in seeds
+    ]
+    records = iter(sweep(jobs, out, workers=cores()))
+    return {method: [next(records) for _ in seeds] for method in methods}
+
+
+def _cpu(way: Callable[[], object]) -> float:
+    begun = time.process_time()
+    way()
+    return time.process_time() - begun
+
+
+CASES = {"recall": recall, "training": training, "table": table}
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    _ = functional
+    for name in sys.argv[1:] or CASES:
+        CASES[name]()
