@@ -145,8 +145,15 @@ class Turn:
 
     def take(self) -> None:
         """Make the call."""
-        with working([self.budget]), noted(self.where):
-            self.learner.learn(self.view, self.budget)
+        try:
+            with working([self.budget]), noted(self.where):
+                self.learner.learn(self.view, self.budget)
+        except DivergedError as error:
+            raise self.located(error) from error
+
+    def located(self, error: DivergedError) -> DivergedError:
+        """Return the error of a call that diverged, with where that was."""
+        return DivergedError(f"{self.where}: {error}")
 
 
 class Loop:

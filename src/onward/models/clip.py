@@ -94,6 +94,8 @@ class Clip:
         A file with weights to start from, also when they are drawn anew.
     """
 
+    mixes = False
+
     def __init__(
         self,
         shape: tuple[int, ...],
