@@ -105,6 +105,14 @@ DOMAINS = Protocol(
     split=Released(1),
 )
 
+BUDGET = Protocol(
+    name="budget",
+    summary="learn one year after the other with the same compute for each, test all years",
+    tests="all",
+    split=Released(None),
+    exempt=("oracle", "cumulative_more", "lwf"),
+)
+
 PROTOCOLS = _by_name(IID, STREAMING, ONLINE, SEMI_SUPERVISED, OFFLINE)
 """Where a sample has one label."""
 
@@ -116,3 +124,6 @@ DRIVING = _by_name(DRIVE, AT_ONCE)
 
 DETECTION = _by_name(DOMAINS, AT_ONCE)
 """Where boxes are to be found in images of one domain after the other."""
+
+BUDGETED = _by_name(BUDGET)
+"""Where a model of images and texts is kept fresh."""

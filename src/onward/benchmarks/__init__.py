@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from onward.benchmarks import clad_c, clad_d, clear, iirc, yours
+from onward.benchmarks import clad_c, clad_d, clear, iirc, tic, yours
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.variants import as_asked
 from onward.errors import OnwardError, unknown
@@ -19,6 +19,7 @@ BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {
     "iirc": iirc.load,
     "clad-c": clad_c.load,
     "clad-d": clad_d.load,
+    "tic": tic.load,
     "yours": yours.load,
 }
 LISTED: Mapping[str, Listed] = {
@@ -26,6 +27,7 @@ LISTED: Mapping[str, Listed] = {
     "iirc": iirc.LISTED,
     "clad-c": clad_c.LISTED,
     "clad-d": clad_d.LISTED,
+    "tic": tic.LISTED,
     "yours": yours.LISTED,
 }
 

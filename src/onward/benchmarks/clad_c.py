@@ -19,6 +19,7 @@ from onward.benchmarks.clad_data import STREET, TEST, card_of, require_judge, so
 from onward.benchmarks.clad_recipes import OBJECT_RECIPES, refuse_detector
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.progress import reading_images
+from onward.benchmarks.start_weights import weights_option
 from onward.data.cache import cache_folder
 from onward.data.clad_crops import crops
 from onward.data.clad_sets import DAYS_AND_NIGHTS, clad_c
@@ -113,7 +114,7 @@ def load(
         recipes=OBJECT_RECIPES.of(protocol, model, weights),
         recipe=recipe,
         files=(soda.folder, cache_folder()),
-        options=_asked(side, judge, min_area, drop_occluded) | OBJECT_RECIPES.options(weights),
+        options=_asked(side, judge, min_area, drop_occluded) | weights_option(weights),
     )
 
 

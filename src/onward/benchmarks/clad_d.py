@@ -16,6 +16,7 @@ from onward.benchmarks.clad_data import STREET, TEST, card_of, require_judge, so
 from onward.benchmarks.clad_recipes import BOX_RECIPES, require_detector
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.progress import reading_images
+from onward.benchmarks.start_weights import weights_option
 from onward.data.cache import cache_folder
 from onward.data.clad_crops import Frames
 from onward.data.clad_sets import DOMAINS_OF_IMAGES, clad_d
@@ -93,7 +94,7 @@ def load(
         recipes=recipes,
         recipe=recipe,
         files=(soda.folder, cache_folder()),
-        options={n: v for n, v in asked.items() if v is not None} | BOX_RECIPES.options(weights),
+        options={n: v for n, v in asked.items() if v is not None} | weights_option(weights),
     )
 
 

@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from onward.errors import OnwardError, unknown
-from onward.files import file_digest
 from onward.train.recipe import Recipe
 
 # Models that find boxes; all others say which class a sample has.
@@ -41,15 +39,6 @@ class Recipes:
             name: replace(recipe, model=model or recipe.model, weights=weights)
             for name, recipe in found.items()
         }
-
-    def options(self, weights: str | None) -> dict[str, str]:
-        """Return what tells weights from others in a file of the same name."""
-        if weights is None:
-            return {}
-        path = Path(weights).expanduser()
-        if not path.is_file():
-            raise OnwardError(f"expected a file with weights, found none at {weights}")
-        return {"weights": f"sha256 {file_digest(path)[:16]}"}
 
 
 # Section 3.3: SGD, learning rate 0.01, no momentum, batches of ten.

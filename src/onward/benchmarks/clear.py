@@ -23,6 +23,7 @@ from onward.data.emoji_history import (
     GROUPS,
     TWEMOJI,
     card,
+    group_numbers,
     load_emoji,
     with_features,
     with_images,
@@ -157,7 +158,7 @@ def first_snapshot(table: Table) -> Array:
 def cut_emoji(table: Table, protocol: Protocol, seed: int) -> Stream:
     """Cut the emoji history into periods, one per labelled snapshot."""
     snapshot = table.values("snapshot")
-    labels = _indices(table.values("label"))
+    labels = group_numbers(table.values("label"))
     test = held_out(table.values("group"), protocol.split, seed)
     # All drawings of a snapshot have one date: their order inside it is the seed's.
     order = draws(Draws.ORDER, seed).permutation(len(table))
@@ -185,11 +186,3 @@ def cut_emoji(table: Table, protocol: Protocol, seed: int) -> Stream:
 
 def _samples(rows: Array, labels: Array) -> Samples:
     return Samples(rows.astype(np.int64), labels[rows])
-
-
-def _indices(labels: Array) -> Array:
-    index = {name: number for number, name in enumerate(GROUPS)}
-    strangers = sorted({str(name) for name in labels if name not in index})
-    if strangers:
-        raise OnwardError(f"expected labels out of {', '.join(GROUPS)}, found {strangers[:3]}")
-    return np.array([index[name] for name in labels], np.int64)

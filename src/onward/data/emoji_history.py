@@ -17,7 +17,7 @@ from onward.data.cache import cached
 from onward.data.features import VERSION, hog_colour, on_white, standardise
 from onward.data.images import ImageColumn, ImageStore
 from onward.errors import OnwardError
-from onward.types import Array, Table
+from onward.types import Array, Rows, Table
 
 FOLDER = Path(__file__).parent / "emoji"
 GROUPS = (
@@ -32,6 +32,7 @@ GROUPS = (
     "flags",
 )
 TWEMOJI = -1
+_ON_WHITE = "on-white-1"
 
 
 @cache
@@ -76,6 +77,15 @@ def load_emoji() -> Table:
     return Table(columns, {"image": ImageColumn(store, index)}, digest)
 
 
+def group_numbers(labels: Array) -> Array:
+    """Return which of `GROUPS` each label is."""
+    index = {name: number for number, name in enumerate(GROUPS)}
+    strangers = sorted({str(name) for name in labels if name not in index})
+    if strangers:
+        raise OnwardError(f"expected labels out of {', '.join(GROUPS)}, found {strangers[:3]}")
+    return np.array([index[name] for name in labels], np.int64)
+
+
 def with_features(table: Table, *, divide: bool = True) -> Table:
     """Give emoji their input: hand-made features on the scale of the unlabelled first snapshot.
 
@@ -89,26 +99,41 @@ def with_features(table: Table, *, divide: bool = True) -> Table:
     divide
         Whether features are divided by √width, see `standardise`.
     """
-    features = _of_each_image(table, VERSION, hog_colour)
+    distinct, index = distinct_images(table, VERSION, hog_colour)
+    features = distinct[index]
     first = table.values("snapshot") == 0
     return table.with_input(standardise(features, features[first], divide=divide))
 
 
 def with_images(table: Table) -> Table:
     """Give emoji their images as input: RGB bytes of 32 x 32 pixels, on white."""
-    return table.with_input(_of_each_image(table, "on-white-1", _rgb))
+    distinct, index = distinct_images(table)
+    return table.with_input(distinct[index])
 
 
-def _rgb(images: Array) -> NDArray[np.uint8]:
+def as_rgb(images: Array) -> NDArray[np.uint8]:
+    """Return images with transparency as RGB bytes, on white."""
     return np.asarray(np.round(on_white(images) * 255), np.uint8)
 
 
-def _of_each_image(table: Table, name: str, describe: Callable[[Array], Array]) -> Array:
-    """Return for every row what its image is described by; each distinct image only once."""
+def distinct_images(
+    table: Table, name: str = _ON_WHITE, describe: Callable[[Array], Array] = as_rgb
+) -> tuple[Array, Rows]:
+    """Return what each distinct image is described by, and which of them each row has.
+
+    Parameters
+    ----------
+    table
+        Emoji.
+    name
+        What that is called in the cache.
+    describe
+        Turns images as they are stored, with transparency, into it: by default, RGB on white.
+    """
     image = table.wide["image"]
     if not isinstance(image, ImageColumn):
         raise OnwardError("expected an emoji table with an image column, found another kind")
     distinct = cached(f"{name}-{image.store.digest[:16]}", lambda: describe(image.store.pixels))
     if image.noise is not None:
         distinct = np.concatenate([distinct, describe(image.noise)])
-    return distinct[image.index]
+    return distinct, image.index

@@ -13,7 +13,7 @@ from onward.methods.bic import BiC
 from onward.methods.c1 import C1
 from onward.methods.c2 import C2
 from onward.methods.c3 import C3
-from onward.methods.cumulative import Cumulative
+from onward.methods.cumulative import Cumulative, CumulativeMore
 from onward.methods.cumulative_shares import CumulativeEqual, CumulativeExp
 from onward.methods.cwr import CWRStar
 from onward.methods.d1 import D1
@@ -30,14 +30,17 @@ from onward.methods.lucir import LUCIR
 from onward.methods.lwf import LwF
 from onward.methods.nap import Nap
 from onward.methods.oversample import Oversample
+from onward.methods.patching import Patching
 from onward.methods.pretrain_probe import PretrainProbe
 from onward.methods.reservoir import ReservoirFinetune
+from onward.methods.restart import Oracle, Restart
 from onward.methods.scratch import Scratch
 from onward.methods.si import SI
 from onward.train.method import GradientMethod
 from onward.types import Learner
 
-_ANY = ("one_label", "many_labels", "boxes")
+_ANY = ("one_label", "many_labels", "boxes", "image_text")
+_WITHOUT_BOXES = ("one_label", "many_labels", "image_text")
 
 
 @dataclass(frozen=True)
@@ -67,14 +70,20 @@ METHODS: Mapping[str, MethodCard] = {
         MethodCard("nap", Nap, "CLEAR", tasks=_ANY),
         MethodCard("scratch", Scratch, "CLEAR", tasks=_ANY),
         MethodCard("cumulative", Cumulative, "CLEAR, TiC-CLIP (Cumulative-All)", tasks=_ANY),
-        MethodCard("cumulative_exp", CumulativeExp, "TiC-CLIP"),
-        MethodCard("cumulative_equal", CumulativeEqual, "TiC-CLIP"),
+        MethodCard("cumulative_more", CumulativeMore, "TiC-CLIP (Cumulative-All*)", tasks=_ANY),
+        MethodCard("cumulative_exp", CumulativeExp, "TiC-CLIP", tasks=_ANY),
+        MethodCard("cumulative_equal", CumulativeEqual, "TiC-CLIP", tasks=_ANY),
+        MethodCard("restart", Restart, "TiC-CLIP", tasks=_ANY),
+        MethodCard("oracle", Oracle, "TiC-CLIP", tasks=_ANY),
+        MethodCard("patching", Patching, "Ilharco et al. 2022, TiC-CLIP", tasks=_ANY),
         MethodCard("er", ER, "Rolnick et al. 2019", tasks=_ANY),
         MethodCard("er_infinite", ERInfinite, "IIRC"),
         MethodCard("reservoir", ReservoirFinetune, "CLEAR", tasks=_ANY),
         MethodCard("biased_reservoir", BiasedReservoirFinetune, "CLEAR", tasks=_ANY),
         MethodCard("gdumb", GDumb, "Prabhu et al. 2020"),
-        MethodCard("ewc", EWC, "Kirkpatrick et al. 2017, Schwarz et al. 2018"),
+        MethodCard(
+            "ewc", EWC, "Kirkpatrick et al. 2017, Schwarz et al. 2018", tasks=_WITHOUT_BOXES
+        ),
         MethodCard("si", SI, "Zenke et al. 2017", tasks=_ANY),
         MethodCard("lwf", LwF, "Li and Hoiem 2016", tasks=_ANY),
         MethodCard("agem", AGEM, "Chaudhry et al. 2019", tasks=_ANY),

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from onward.data.variations import covered, moved, recoloured, seen_from_elsewhere, turned
 from onward.errors import OnwardError
 from onward.pairs import IMAGE
 from onward.seeds import Draws, draws
-from onward.train.variations import covered, moved, recoloured, seen_from_elsewhere, turned
 from onward.types import Array, Rows, View
 
 
@@ -50,7 +50,7 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
         beyond the edge: of 32 pixels, four on each side, as is usual for CIFAR. ``part_flip`` cuts
         a random part out of a picture and resizes it, as is usual for ImageNet; a square without
         more around it is shifted. ``flip_perspective_erase`` and ``flip_rotate_colour`` are those
-        of CLAD's challenge, see `onward.train.variations`. ``turn_scale_shift`` moves drawings a
+        of CLAD's challenge, see `onward.data.variations`. ``turn_scale_shift`` moves drawings a
         little and does not mirror them; of pairs, only it and those of the challenge can be asked.
     key
         What the variation is drawn from: the same again when a call is resumed.

@@ -183,10 +183,10 @@ class Descent:
         limits, training = self.budget.limits, self.training
         looks = (self.batch_size + training.replay) * training.forwards
         macs = self.model.macs * looks + self.validation.macs / self.steps.per_epoch
-        wanted = self._recipe.iterations
-        if wanted is None:
+        if self._recipe.iterations is None:
             wanted = self._epochs * -(-training.epoch // self._recipe.batch_size)
-        wanted = round(wanted * training.times)
+        else:
+            wanted = round(self._recipe.iterations * training.times)
         steps_paid = int(
             min(
                 min(wanted, limits.get("passes", np.inf) * self.steps.per_epoch),

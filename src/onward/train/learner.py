@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils.dlpack import from_dlpack
 
 from onward.budget import Budget, working
 from onward.errors import DamagedFolderError, DivergedError, OnwardError, unknown
 from onward.models import MODELS, Model
 from onward.models.in_parts import InParts
-from onward.pairs import as_bytes
 from onward.results.state import load_state, save_state
 from onward.seeds import Draws, draws
 from onward.train.descent import Descent, descend
 from onward.train.method import GradientMethod
+from onward.train.predicted import predicted
 from onward.train.threads import one_thread
 from onward.train.validation import Validation
 from onward.train.weights import to_arrays, to_tensors
@@ -65,8 +64,7 @@ class GradientLearner:
         if self._model is None:
             raise OnwardError("predict was called before anything had been learned")
         with one_thread():
-            outputs = [self._model.predict(from_dlpack(as_bytes(part))) for part in view.parts()]
-            return torch.cat(outputs).numpy()
+            return predicted(self._model, view)
 
     def save(self, folder: Path) -> None:
         """Write everything that continuing needs, between two calls or inside one."""
@@ -126,7 +124,8 @@ class GradientLearner:
             self.setting.task,
             budget,
             self._recipe,
-            keeps_best=self.method.keeps_best,
+            # Which epoch is best is no question where there is a number of steps.
+            keeps_best=self.method.keeps_best and self._recipe.iterations is None,
             state=before["validation"] if before else {},
         )
         self._descent = Descent(

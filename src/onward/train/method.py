@@ -44,7 +44,8 @@ class TrainingSet:
         How many samples of the epoch each batch has, where the method wants another number than
         the recipe says. There are as many steps as with the recipe's, and so fewer or more epochs.
     times
-        How many times the recipe's steps are taken, by methods that are defined by more of them.
+        How many times the recipe's iterations are done, by methods that are defined by more of
+        them; where it counts epochs, that is as it is.
     """
 
     view: View

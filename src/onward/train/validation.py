@@ -2,13 +2,10 @@
 
 from typing import Any
 
-import torch
-from torch.utils.dlpack import from_dlpack
-
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.models.model import Model
-from onward.pairs import as_bytes
+from onward.train.predicted import predicted
 from onward.train.recipe import Recipe
 from onward.train.weights import snapshot, to_arrays, to_tensors
 from onward.types import Task, View
@@ -79,8 +76,7 @@ class Validation:
         if not self.asked:
             return
         self._budget.spend(macs=self.macs)
-        parts = [self._model.predict(from_dlpack(as_bytes(part))) for part in self._view.parts()]
-        said = torch.cat(parts).numpy()
+        said = predicted(self._model, self._view)
         decisions = self._task.decode(said, self._view.classes, len(self._view))
         score = self._task.score(decisions, self._view.labels)[self._task.headline]
         if self._recipe.patience is not None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onward.train.augment import varied
-from onward.train.variations import (
+from onward.data.variations import (
     covered,
     homographies,
     recoloured,

@@ -1,0 +1,154 @@
+"""The emoji history as pairs of a drawing and its caption, and as what tests are made of.
+
+The table has a row for every drawing as it is learned, with its caption; for every drawing by
+itself, as it is and as a rendering that nobody learns from; for every caption by itself; and for
+every prompt of a class. A test takes images and texts out of these, so that nothing in a row tells
+which belongs to which.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from onward.data.emoji_captions import captions
+from onward.data.emoji_history import GROUPS, TWEMOJI, as_rgb, distinct_images, load_emoji
+from onward.data.images import ImageColumn
+from onward.data.variations import recoloured, similarities, warped
+from onward.pairs import HAS_IMAGE, HAS_TEXT, IMAGE, TEXT, cut_text, pair_type
+from onward.types import Array, Rows, Table
+
+PAIR, DRAWING, RENDERING, CAPTION, PROMPT = "pair", "drawing", "rendering", "caption", "prompt"
+# What stands for a class: the paper's way, in the words of these drawings.
+TEMPLATES = ("{}.", "an emoji of {}.", "a drawing that belongs to {}.")
+_IN_WORDS = {
+    "smileys": "smileys, faces and emotions",
+    "people": "people, gestures and parts of the body",
+    "animals": "animals, plants and nature",
+    "food": "food and drink",
+    "travel": "travel, places and vehicles",
+    "activities": "activities, sports, games and events",
+    "objects": "objects, tools and clothing",
+    "symbols": "symbols, signs and arrows",
+    "flags": "flags of countries and regions",
+}
+# Of all captions, 1 in 20 is longer; their ends are keywords.
+_TEXT_BYTES = 160
+# Renderings go farther than what is learned from, by these factors and this much noise.
+_REACH, _NOISE = 1.6, 6.0
+_TOGETHER = 1024  # images, so that what is in between stays small
+
+
+@cache
+def load_tic_emoji() -> Table:
+    """Return all rows: the wide column ``image``, and what each row is in ``kind``.
+
+    Columns: ``id``, ``time``, ``label``, ``group`` (the identity), ``snapshot``, ``code``,
+    ``text``, ``kind``.
+    """
+    emoji = load_emoji()
+    image = emoji.wide["image"]
+    if not isinstance(image, ImageColumn):
+        raise TypeError("expected the emoji history to have a column of images")
+    known = emoji.columns.select(["time", "label", "group", "snapshot", "code"])
+    known = known.append_column("text", pa.array(captions(emoji)))
+    ids = emoji.columns.column("id")
+    every, history = np.arange(len(emoji)), np.flatnonzero(emoji.values("snapshot") != TWEMOJI)
+    # A caption is its code's, through all snapshots: one row each.
+    first = np.sort(np.unique(emoji.values("code"), return_index=True)[1])
+    parts, numbers = [], []
+    for kind, rows in ((PAIR, history), (DRAWING, every), (RENDERING, history), (CAPTION, first)):
+        part = known.take(pa.array(rows))
+        names = pc.binary_join_element_wise(ids.take(pa.array(rows)), kind, "/")
+        parts.append(_with(part, names, kind))
+        numbers.append(image.index[rows])
+    prompts = pa.table(
+        {
+            "time": pa.nulls(len(GROUPS), known.schema.field("time").type),
+            "label": pa.array(GROUPS),
+            "group": pa.array([f"class {name}" for name in GROUPS]),
+            "snapshot": pa.array([TWEMOJI] * len(GROUPS), known.schema.field("snapshot").type),
+            "code": pa.array([""] * len(GROUPS)),
+            "text": pa.array(
+                ["\n".join(form.format(_IN_WORDS[name]) for form in TEMPLATES) for name in GROUPS]
+            ),
+        }
+    )
+    parts.append(_with(prompts, pa.array([f"{name}/{PROMPT}" for name in GROUPS]), PROMPT))
+    numbers.append(np.zeros(len(GROUPS), np.int64))
+    columns = pa.concat_tables(parts)
+    index = np.concatenate(numbers).astype(np.int64)
+    column = ImageColumn(image.store, index)
+    return Table(columns, {"image": column}, f"{emoji.digest}-pairs-1")
+
+
+def with_pairs(table: Table) -> Table:
+    """Give the rows their input: image, text, or both, put together when they are read."""
+    pixels, index = distinct_images(table)
+    renderings, _ = distinct_images(table, "tic-renderings-1", _renderings)
+    kind = table.values("kind")
+    rendered = index + np.where(kind == RENDERING, len(pixels), 0)
+    texts = table.columns.column("text").to_pylist()
+    distinct, number = np.unique(np.array(texts), return_inverse=True)
+    return table.with_input(
+        EmojiPairs(
+            images=np.concatenate([pixels, renderings]),
+            image=rendered,
+            has_image=np.isin(kind, (PAIR, DRAWING, RENDERING)),
+            texts=np.array([cut_text(str(text), _TEXT_BYTES) for text in distinct]),
+            text=number,
+            has_text=np.isin(kind, (PAIR, CAPTION, PROMPT)),
+        )
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class EmojiPairs:
+    """A wide column of pairs: each row names a distinct image and a distinct text."""
+
+    images: NDArray[np.uint8]
+    image: Rows
+    has_image: NDArray[np.bool_]
+    texts: NDArray[np.bytes_]
+    text: Rows
+    has_text: NDArray[np.bool_]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of one pair."""
+        height, width, colours = self.images.shape[1:]
+        return pair_type((height, width, colours), _TEXT_BYTES)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows."""
+        return (len(self.image),)
+
+    def __getitem__(self, rows: Rows) -> Array:
+        """Return the pairs of these rows."""
+        pairs = np.zeros(len(rows), self.dtype)
+        pairs[HAS_IMAGE], pairs[HAS_TEXT] = self.has_image[rows], self.has_text[rows]
+        seen, read = self.has_image[rows], self.has_text[rows]
+        pairs[IMAGE][seen] = self.images[self.image[rows[seen]]]
+        pairs[TEXT][read] = self.texts[self.text[rows[read]]]
+        return pairs
+
+
+def _renderings(images: Array) -> Array:
+    """Return each image turned, scaled, shifted and recoloured, with a little noise."""
+    rng, found = np.random.default_rng(0), []
+    for start in range(0, len(images), _TOGETHER):
+        some = as_rgb(images[start : start + _TOGETHER])
+        moved = 255 - warped(255 - some, similarities(len(some), rng, _REACH))
+        noise = _NOISE * rng.standard_normal(moved.shape, np.float32)
+        found.append(np.clip(recoloured(moved, rng) + noise, 0, 255).astype(np.uint8))
+    return np.concatenate(found)
+
+
+def _with(part: pa.Table, ids: pa.Array, kind: str) -> pa.Table:
+    part = part.append_column("id", ids)
+    return part.append_column("kind", pa.array([kind] * len(part)))

@@ -1,0 +1,146 @@
+"""Patching: finetune, then go back part of the way, as far as the past asks for it."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from onward.budget import Budget
+from onward.seeds import Draws, draws
+from onward.train.method import GradientMethod, TrainingSet, number
+from onward.train.weights import snapshot, to_arrays, to_tensors
+from onward.types import Rows, Samples, View
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from onward.models import Model
+
+_GRID = 10
+# Fewer say nothing about a coefficient.
+_LEAST = 8
+
+
+class Patching(GradientMethod):
+    """Finetune, then mix the weights with those before, by what was good for earlier periods.
+
+    patched ← (1 - a) · patched + a · learned, where a is out of 0, 0.1, ..., 1: the one with the
+    best mean score on samples of earlier periods, of those that are alike the largest. What is
+    learned next starts from there. These samples come with a period for validation, or are set
+    aside of its own and not learned; those of a period are first used in the next one, and no test
+    is ever used. Statistics of batches are mixed as weights are. Classes that arrive with a period
+    have no weights before it, and keep what was learned.
+
+    What looking at them costs is not part of the budget, as in the paper.
+
+    Parameters
+    ----------
+    share
+        Which share of a period's samples is set aside where it comes with none for validation;
+        below eight, none is.
+
+    References
+    ----------
+    Ilharco et al., Patching Open-Vocabulary Models by Interpolating Weights, NeurIPS 2022; Garg et
+    al., TiC-CLIP, ICLR 2024. The grid is our choice: neither its own nor that of ties is said.
+    """
+
+    def __init__(self, *, share: float = 0.1) -> None:
+        self._share = number("share", share, 0.0, 0.5)
+        self._patched: dict[str, Tensor] = {}
+        self._past: list[Samples] = []
+        self._calls = 0
+        self.coefficients: list[float] = []
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose the new samples but for those that are set aside."""
+        aside = self._aside(new)
+        if not len(aside):
+            return super().trains_on(new, budget)
+        rest = np.setdiff1d(np.arange(len(new)), aside)
+        kept = new.of(new.rows[rest], new.labels[rest])
+        return TrainingSet(kept, epoch=len(kept))
+
+    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+        """Mix, and keep what the next period is to be judged by."""
+        if self._past and self._patched:
+            self._mix(model, new)
+        self._patched = snapshot(model)
+        fresh = self._to_judge_by(new)
+        if len(fresh):
+            self._past.append(fresh)
+        budget.hold(np.concatenate([np.empty(0, np.int64), *(each.rows for each in self._past)]))
+        self._calls += 1
+
+    def state(self) -> dict[str, Any]:
+        """Return the patched weights, and what they are judged by."""
+        return {
+            "patched": to_arrays(self._patched),
+            "rows": [each.rows for each in self._past],
+            "labels": [each.labels for each in self._past],
+            "calls": self._calls,
+            "coefficients": self.coefficients,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take them back."""
+        self._patched = to_tensors(state["patched"])
+        both = zip(state["rows"], state["labels"], strict=True)
+        self._past = [Samples(rows, labels) for rows, labels in both]
+        self._calls, self.coefficients = state["calls"], list(state["coefficients"])
+
+    def _aside(self, new: View) -> Rows:
+        """Return which of the new samples are not learned."""
+        count = 0 if len(new.validation) else int(self._share * len(new))
+        if count < _LEAST:
+            return np.empty(0, np.int64)
+        rng = draws(Draws.HELD_OUT, self.setting.seed, self._calls)
+        return np.sort(rng.permutation(len(new))[:count])
+
+    def _to_judge_by(self, new: View) -> Samples:
+        if len(new.validation):
+            return Samples(new.validation.rows, new.validation.labels)
+        aside = self._aside(new)
+        return Samples(new.rows[aside], new.labels[aside])
+
+    def _mix(self, model: "Model", new: View) -> None:
+        """Give the model the best mixture of what it was and what it is."""
+        learned = snapshot(model)
+        before = {name: _begun(self._patched[name], values) for name, values in learned.items()}
+        found: list[tuple[float, int]] = []
+        for part in range(_GRID + 1):
+            _set(model, before, learned, part / _GRID)
+            found.append((self._score(model, new), part))
+        best = max(found)[1] / _GRID
+        _set(model, before, learned, best)
+        self.coefficients.append(best)
+
+    def _score(self, model: "Model", new: View) -> float:
+        """Return the mean score over the samples of earlier periods."""
+        from onward.train.predicted import predicted  # torch, which the catalogue does not need
+
+        task, scores = self.setting.task, []
+        for past in self._past:
+            view = new.of(past.rows, past.labels)
+            decisions = task.decode(predicted(model, view), view.classes, len(view))
+            scores.append(task.score(decisions, view.labels)[task.headline])
+        return float(np.mean(scores))
+
+
+def _begun(before: "Tensor", now: "Tensor") -> "Tensor":
+    """Return old weights in the shape of new ones: rows of new classes are as they are."""
+    if before.shape == now.shape:
+        return before
+    whole = now.clone()
+    whole[: len(before)] = before
+    return whole
+
+
+def _set(
+    model: "Model", before: "dict[str, Tensor]", learned: "dict[str, Tensor]", share: float
+) -> None:
+    for name, values in {**model.parameters, **model.buffers}.items():
+        # A count cannot be mixed, and at 1 rounding is to change nothing.
+        if share == 1 or not values.is_floating_point():
+            values.copy_(learned[name])
+        else:
+            values.copy_(before[name]).lerp_(learned[name], share)

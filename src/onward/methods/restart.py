@@ -1,0 +1,58 @@
+"""From scratch on everything: what starting over costs, within the budget and beyond it."""
+
+from dataclasses import replace
+from typing import Any
+
+from onward.budget import Budget
+from onward.memory import Everything
+from onward.train.kept import Kept
+from onward.train.method import Start, TrainingSet
+from onward.train.rehearsal import Rehearsal
+from onward.types import View
+
+
+class Restart(Rehearsal):
+    """Train on everything seen so far, from random weights each time, as long as any other method.
+
+    Where a recipe counts epochs and not iterations, more samples are more steps, and this is
+    `cumulative` from scratch.
+
+    References
+    ----------
+    Garg et al., TiC-CLIP, ICLR 2024 (Restart).
+    """
+
+    start: Start = "random"
+
+    def __init__(self) -> None:
+        super().__init__(Kept(Everything, None))
+
+
+class Oracle(Restart):
+    """Train on everything seen so far, from random weights, in the t-th period t times as long.
+
+    What starting over could be with all the time that it needs: where a recipe counts iterations,
+    it spends (T + 1) / 2 times the budget of T periods.
+
+    References
+    ----------
+    Garg et al., TiC-CLIP, ICLR 2024 (Oracle).
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._periods = 0
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose everything, for as many times the steps as there have been periods."""
+        self._periods += 1
+        return replace(super().trains_on(new, budget), times=float(self._periods))
+
+    def state(self) -> dict[str, Any]:
+        """Return the memory, and how many periods there have been."""
+        return {**super().state(), "periods": self._periods}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take them back."""
+        super().restore(state)
+        self._periods = state["periods"]
