@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from onward.benchmarks import Source, retrained
+from onward.crew import crew
 from onward.errors import OnwardError
 from onward.loop import Event, Watch
 from onward.results.record import RunRecord, load_record
@@ -61,6 +62,8 @@ def sweep(
     """
     for job in jobs:
         benchmark_of(job.source)
+    if crew().size > 1:  # they are at one run together
+        workers = 1
     bundles = bundled(jobs, workers)
     if workers <= 1 or len(bundles) <= 1:
         found = [_run(bundle, out, watch) for bundle in bundles]

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from onward.train.augment import varied
 from onward.data.variations import (
     covered,
     homographies,
@@ -12,6 +11,7 @@ from onward.data.variations import (
     turned,
     warped,
 )
+from onward.train.augment import varied
 from onward.types import Array
 
 CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])

@@ -10,6 +10,7 @@ import typer
 from onward.cli.console import console
 from onward.cli.options import parse_seeds
 from onward.cli.progress import live, resumable
+from onward.cli.voice import only_once
 from onward.configs import find_table
 from onward.errors import OnwardError
 from onward.reproduce.engine import reproduce as run_plan
@@ -69,6 +70,7 @@ def reproduce(
     begun = time.monotonic()
     with resumable(out), live(planned.runs, periods) as watch:
         outcome = run_plan(planned, out / "results", workers=workers, watch=watch)
+    only_once()
     files = write(outcome, out)
     if as_json:
         typer.echo(json.dumps(to_json(outcome), indent=1))

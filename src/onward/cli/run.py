@@ -13,6 +13,7 @@ from onward.cli.console import console
 from onward.cli.options import parse_budget, parse_pairs, parse_seeds
 from onward.cli.progress import live, resumable
 from onward.cli.source import with_source
+from onward.cli.voice import only_once
 from onward.learners import choose
 from onward.loop import Event
 from onward.report.summary import by_setting, summarise
@@ -91,6 +92,7 @@ def run(
 
     with resumable(out), live(len(wanted), len(made.stream(wanted[0].seed))) as watch:
         records = sweep(wanted, out, workers=jobs or cores(), watch=note)
+    only_once()
     summaries = summarise(records)
     if as_json:
         typer.echo(json.dumps(to_json(summaries), indent=1))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from onward.budget import Budget, working
 from onward.errors import BudgetSpentError, DivergedError
 from onward.models.bank import side_by_side
 from onward.models.model import Model
+from onward.models.spread import OwnRows
 from onward.pairs import as_bytes
 from onward.train.method import GradientMethod, Step, TrainingSet
 from onward.train.optimizers import clip, optimizer
@@ -224,7 +225,8 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
     """
     first = level[0]
     training, views = first.training, [descent.training.view for descent in level]
-    inputs_of = Inputs(training, first.batch_size, first.augment, first.key)
+    shared = all(descent.method.ordinary for descent in level)
+    inputs_of = Inputs(training, first.batch_size, first.augment, first.key, shared=shared)
     labels = torch.tensor(training.view.labels)
     flocks = _flocks(level)
     leaders = [flock.leader for flock in flocks]
@@ -235,9 +237,11 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
             new = int(np.count_nonzero(positions < training.epoch))
             for descent in level:
                 descent.spend(len(positions), new)
-            inputs = torch.from_numpy(as_bytes(inputs_of(step, positions, views)))
+            inputs: Any = torch.from_numpy(as_bytes(inputs_of(step, positions, views)))
             targets = labels.index_select(0, torch.from_numpy(positions))
             targets = inputs_of.labels(step, targets, inputs.shape[-2])
+            if inputs_of.shared:
+                inputs = OwnRows(inputs, len(positions))
             said = bank.forward(inputs[:new] if training.apart else inputs)
             batches = [
                 Step(leader.model, inputs, outputs, targets, new, positions, leader.rate)

@@ -9,9 +9,11 @@ from typing import Any
 import torch
 
 from onward.budget import Budget, working
+from onward.crew import crew
 from onward.errors import DamagedFolderError, DivergedError, OnwardError, unknown
 from onward.models import MODELS, Model
 from onward.models.in_parts import InParts
+from onward.models.spread import Spread
 from onward.results.state import load_state, save_state
 from onward.seeds import Draws, draws
 from onward.train.descent import Descent, descend
@@ -151,6 +153,9 @@ class GradientLearner:
         descent.model.forget()
         if error := descent.failure():
             return error
+        if crew().size > 1:
+            weights = descent.model.parameters.values()
+            crew().require_alike(sum(float(w.sum(dtype=torch.float64)) for w in weights))
         descent.validation.settle()
         self.method.afterwards(descent.model, view, budget)
         if self._recipe.goes_on:
@@ -183,7 +188,9 @@ class GradientLearner:
                 )
             sizes[name_of] = given
         model = MODELS[name](self._shape, classes, self._generator(), head=head, **sizes)
-        return model if self._recipe.at_once is None else InParts(model, self._recipe.at_once)
+        if self._recipe.at_once is not None:
+            model = InParts(model, self._recipe.at_once)
+        return Spread(model, crew()) if crew().size > 1 else model
 
     def _generator(self) -> torch.Generator:
         seed = draws(Draws.WEIGHTS, self.setting.seed, self._calls).integers(2**63)
