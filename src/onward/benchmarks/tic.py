@@ -6,13 +6,15 @@ image find its text among those of that year, and a text its image? Does it find
 class?
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.start_weights import weights_option
-from onward.benchmarks.tic_recipes import USUAL_SCALE, macs_of_a_period, recipes_of
+from onward.benchmarks.tic_recipes import USUAL_SCALE, in_parts, macs_of_a_period, recipes_of
 from onward.data.cache import cache_folder
 from onward.data.emoji_history import FOLDER, GROUPS, TWEMOJI, card, group_numbers
 from onward.data.split import held_out, uniform
@@ -25,7 +27,7 @@ from onward.data.tic_emoji import (
     load_tic_emoji,
     with_pairs,
 )
-from onward.errors import unknown
+from onward.errors import OnwardError, unknown
 from onward.protocols import BUDGETED
 from onward.seeds import Draws, draws
 from onward.tasks.image_text import ImageText
@@ -53,6 +55,14 @@ UNSEEN, ZERO_SHOT = "unseen", "zero_shot"
 # many, since more candidates make every question harder.
 _UNSEEN = Holdout(0.2)
 _POOL, _VALIDATION = 250, 150
+_SNAPSHOTS = 8
+
+
+def _is_basic(caption: str) -> bool:
+    return len(caption.split()) > 2 and len(caption) > 5
+
+
+_FILTERS: Mapping[str, Callable[[str], bool]] = {"all": lambda caption: True, "basic": _is_basic}
 
 
 def load(
@@ -63,6 +73,8 @@ def load(
     scale: str = USUAL_SCALE,
     model: str | None = None,
     weights: str | None = None,
+    splits: int | None = None,
+    captions: str = "all",
 ) -> Benchmark:
     """Load TiC-CLIP: its emoji edition, or dated shards from a folder.
 
@@ -88,6 +100,12 @@ def load(
         What is trained: ``clip_small``, ``clip_vit_b16`` or ``clip_vit_b32``.
     weights
         A file with the weights that it starts from.
+    splits
+        Emoji: deal all drawings into so many parts at random, which come one after the other with
+        the same compute in all: what is lost by learning in parts alone (appendix D).
+    captions
+        Emoji: ``all``, or ``basic``, which learns from captions of more than two words and five
+        letters, as the paper's basic filter has it.
     """
     if protocol not in BUDGETED:
         raise unknown("protocol", protocol, BUDGETED, "onward list benchmarks")
@@ -96,6 +114,13 @@ def load(
         raise unknown("recipe", recipe, recipes, "onward list benchmarks")
     if data != "emoji":
         raise unknown("data of tic", data, ["emoji"], "onward list data")
+    if captions not in _FILTERS:
+        raise unknown("filter of captions", captions, _FILTERS, "docs/tic.md")
+    if splits is not None:
+        if splits < 1:
+            raise OnwardError(f"expected 1 or more splits, found {splits}")
+        recipes = {name: in_parts(each, _SNAPSHOTS, splits) for name, each in recipes.items()}
+    cut = partial(cut_emoji, keeps=_FILTERS[captions])
     limits = {"macs": float(macs_of_a_period(recipes[recipe]))}
     return Benchmark(
         name="tic",
@@ -111,17 +136,25 @@ def load(
         protocol=replace(BUDGETED[protocol], limits=limits),
         raw=load_tic_emoji(),
         prepare=with_pairs,
-        cut=cut_emoji,
+        cut=cut if splits is None else partial(cut_at_random, cut, splits),
         recipes=recipes,
         recipe=recipe,
         files=(FOLDER, cache_folder()),
-        options=weights_option(weights),
+        options=weights_option(weights)
+        | ({} if splits is None else {"splits": splits})
+        | ({} if captions == "all" else {"captions": captions}),
     )
 
 
-def cut_emoji(table: Table, protocol: Protocol, seed: int) -> Stream:
-    """Cut the emoji history into periods, one per snapshot, with their tests."""
+def cut_emoji(
+    table: Table, protocol: Protocol, seed: int, *, keeps: Callable[[str], bool]
+) -> Stream:
+    """Cut the emoji history into periods, one per snapshot, with their tests.
+
+    Only pairs with a caption that `keeps` accepts are learned.
+    """
     asked = _Asked(table, seed)
+    kept = np.array([keeps(text) for text in table.columns.column("text").to_pylist()])
     snapshot, kind = table.values("snapshot"), table.values("kind")
     order = draws(Draws.ORDER, seed).permutation(len(table))
     days = table.values("time").astype("datetime64[D]")
@@ -130,7 +163,7 @@ def cut_emoji(table: Table, protocol: Protocol, seed: int) -> Stream:
         here = (snapshot == number) & (kind == PAIR)
         after = days[(snapshot == min(number + 1, last)) & (kind == PAIR)].max()
         start = days[here].min()
-        learned = order[(here & ~asked.unseen)[order]]
+        learned = order[(here & kept & ~asked.unseen)[order]]
         known, rest = asked.pool(number, RENDERING, seen=True)
         new, _ = asked.pool(number, DRAWING, seen=False)
         periods.append(
@@ -150,6 +183,36 @@ def cut_emoji(table: Table, protocol: Protocol, seed: int) -> Stream:
     new, _ = asked.pool(TWEMOJI, DRAWING, seen=False)
     static = {"twemoji": asked.retrieval(known), "twemoji_zero_shot": asked.zero_shot(new)}
     return Stream(table, tuple(periods), static)
+
+
+def cut_at_random(
+    cut: Callable[[Table, Protocol, int], Stream],
+    parts: int,
+    table: Table,
+    protocol: Protocol,
+    seed: int,
+) -> Stream:
+    """Deal what all periods of a stream bring into parts, in no order of time.
+
+    After each part, the tests of all snapshots are given as one, 250 of their drawings.
+    """
+    dated = cut(table, protocol, seed)
+    everything = Samples.join([period.train for period in dated])
+    order = draws(Draws.ORDER, seed, parts).permutation(len(everything))
+    test = _Asked(table, seed).retrieval_of_all()
+    periods = tuple(
+        Period(
+            index=index,
+            name=f"part {index + 1} of {parts}",
+            start=None,
+            end=None,
+            train=everything[np.sort(rows)],
+            test=test,
+            classes=GROUPS,
+        )
+        for index, rows in enumerate(np.array_split(order, parts))
+    )
+    return Stream(table, periods)
 
 
 class _Asked:
@@ -182,6 +245,13 @@ class _Asked:
         return Samples(
             rows, np.concatenate([_place_in(read)[seen], _place_in(seen)[read]])[:, None]
         )
+
+    def retrieval_of_all(self) -> Samples:
+        """Ask about 250 emoji, each as it was drawn in one of the snapshots."""
+        rows = np.flatnonzero((self._kind == RENDERING) & ~self.unseen)
+        shuffled = draws(Draws.ORDER, self._seed).permutation(rows)
+        once = shuffled[np.sort(np.unique(self._code[shuffled], return_index=True)[1])]
+        return self.retrieval(once[:_POOL])
 
     def zero_shot(self, images: Rows) -> Samples:
         """Ask each image for its class, among the prompts of all."""

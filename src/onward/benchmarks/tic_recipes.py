@@ -114,6 +114,11 @@ def recipes_of(scale: str, model: str | None, weights: str | None) -> Mapping[st
     }
 
 
+def in_parts(recipe: Recipe, periods: int, parts: int) -> Recipe:
+    """Return a recipe that spends on parts what another one spends on periods."""
+    return replace(recipe, iterations=round((recipe.iterations or 0) * periods / parts))
+
+
 def macs_of_a_period(recipe: Recipe) -> int:
     """Return the compute that a method may spend on each period."""
     iterations = recipe.iterations or 0

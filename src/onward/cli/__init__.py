@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from onward import __version__
-from onward.cli import check, data, demo, listing, pretrain, reproduce, run, show, tune
+from onward.cli import budget, check, data, demo, listing, pretrain, reproduce, run, show, tune
 from onward.cli.voice import one_voice
 
 
@@ -31,6 +31,7 @@ app.command("pretrain")(pretrain.pretrain)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
 app.command("reproduce")(reproduce.reproduce)
+app.command("budget")(budget.budget)
 app.add_typer(check.app, name="check")
 app.add_typer(data.app, name="data")
 app.command("demo")(demo.demo)

@@ -23,21 +23,71 @@ from onward.pairs import HAS_IMAGE, HAS_TEXT, IMAGE, TEXT, cut_text, pair_type
 from onward.types import Array, Rows, Table
 
 PAIR, DRAWING, RENDERING, CAPTION, PROMPT = "pair", "drawing", "rendering", "caption", "prompt"
-# What stands for a class: the paper's way, in the words of these drawings.
-TEMPLATES = ("{}.", "an emoji of {}.", "a drawing that belongs to {}.")
-_IN_WORDS = {
-    "smileys": "smileys, faces and emotions",
-    "people": "people, gestures and parts of the body",
-    "animals": "animals, plants and nature",
-    "food": "food and drink",
-    "travel": "travel, places and vehicles",
-    "activities": "activities, sports, games and events",
-    "objects": "objects, tools and clothing",
-    "symbols": "symbols, signs and arrows",
-    "flags": "flags of countries and regions",
+# What stands for each class, as captions are written: a small model knows no other English.
+PROMPTS = {
+    "smileys": (
+        "smiling face. face, smile, happy",
+        "sad face. face, sad, tears",
+        "cat face. cat, face",
+        "heart. love, emotion",
+    ),
+    "people": (
+        "person. adult, man, woman",
+        "person at work. worker, occupation",
+        "hand. hand, finger, gesture",
+        "family. child, parent",
+    ),
+    "animals": (
+        "animal. animal, nature",
+        "bird. animal, bird",
+        "fish. animal, ocean",
+        "flower. plant, flower",
+        "tree. plant, tree",
+    ),
+    "food": (
+        "food. food, restaurant",
+        "fruit. food, fruit",
+        "vegetable. food, vegetable",
+        "drink. drink, bar, glass",
+        "dessert. sweet, dessert",
+    ),
+    "travel": (
+        "building. building, place",
+        "vehicle. vehicle, car, travel",
+        "airplane. travel, vehicle",
+        "clock. time, clock",
+        "weather. weather, sky, cloud",
+        "mountain. place, nature",
+    ),
+    "activities": (
+        "sport. ball, sport, game",
+        "game. game, play",
+        "medal. award, prize",
+        "celebration. celebration, party",
+        "art. art, craft",
+    ),
+    "objects": (
+        "tool. tool, object",
+        "clothing. clothes, clothing",
+        "musical instrument. music, instrument",
+        "book. book, paper",
+        "computer. computer, electronics",
+        "money. money, bank",
+        "light. light, lamp",
+    ),
+    "symbols": (
+        "symbol. symbol, sign",
+        "arrow. arrow, direction",
+        "button. button, square",
+        "geometric shape. circle, square, geometric",
+        "religion. religion, religious symbol",
+        "zodiac. zodiac, star",
+        "warning sign. prohibited, forbidden, not",
+    ),
+    "flags": ("flag: country. flag, nation", "flag. flag"),
 }
-# Of all captions, 1 in 20 is longer; their ends are keywords.
-_TEXT_BYTES = 160
+# The longest caption and the longest prompts fit.
+_TEXT_BYTES = 224
 # Renderings go farther than what is learned from, by these factors and this much noise.
 _REACH, _NOISE = 1.6, 6.0
 _TOGETHER = 1024  # images, so that what is in between stays small
@@ -73,9 +123,7 @@ def load_tic_emoji() -> Table:
             "group": pa.array([f"class {name}" for name in GROUPS]),
             "snapshot": pa.array([TWEMOJI] * len(GROUPS), known.schema.field("snapshot").type),
             "code": pa.array([""] * len(GROUPS)),
-            "text": pa.array(
-                ["\n".join(form.format(_IN_WORDS[name]) for form in TEMPLATES) for name in GROUPS]
-            ),
+            "text": pa.array(["\n".join(PROMPTS[name]) for name in GROUPS]),
         }
     )
     parts.append(_with(prompts, pa.array([f"{name}/{PROMPT}" for name in GROUPS]), PROMPT))

@@ -1,6 +1,7 @@
 """CLIP: an image tower and a text tower of open_clip, which meet in one space."""
 
 import copy
+import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +38,12 @@ class ClipConfig:
         library = open_clip()
         if self.written_out is not None:
             return library.model.CLIP(**copy.deepcopy(dict(self.written_out)))
-        return library.create_model(self.name)
+        # It warns of random weights, which are what is asked for here.
+        logging.disable(logging.WARNING)
+        try:
+            return library.create_model(self.name)
+        finally:
+            logging.disable(logging.NOTSET)
 
     def tokens(self) -> Tokens:
         """Return its tokenizer."""

@@ -63,8 +63,8 @@ class PublishedValues:
     package
         The package that holds the file.
     file
-        A CSV file: columns that name a row, and for each number x the columns ``x`` and
-        ``x_std``, and ``x_status`` where the text is damaged somewhere.
+        A CSV file: columns that name a row, and for each number x the columns ``x`` and, where
+        deviations are published, ``x_std``, and ``x_status`` where the text is damaged somewhere.
     """
 
     def __init__(self, package: str, file: str) -> None:
@@ -89,7 +89,7 @@ class PublishedValues:
             return Value(None, None, UNPUBLISHED)
         return Value(
             mean=_number(row[column]),
-            deviation=_number(row[f"{column}_std"]),
+            deviation=_number(row.get(f"{column}_std", "")),
             status=row.get(f"{column}_status", "ok"),
         )
 

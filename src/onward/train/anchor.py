@@ -34,7 +34,7 @@ class Anchor:
         for name, parameter in model.parameters.items():
             weights, importance = self._weights[name], self.importance[name]
             if parameter.grad is not None:
-                known = slice(len(weights))
+                known = slice(len(weights)) if weights.ndim else ...
                 away = importance * (parameter[known] - weights)
                 parameter.grad[known].add_(away, alpha=2 * self._strength)
 

@@ -43,6 +43,8 @@ def fitted(kept: "Mapping[str, Tensor]", parameters: "Mapping[str, Tensor]") -> 
 
 def grown(kept: "Tensor | None", parameter: "Tensor") -> "Tensor":
     """Return a tensor of the parameter's shape, which begins with what was kept."""
+    if kept is not None and kept.shape == parameter.shape:
+        return kept.clone()
     larger = parameter.new_zeros(parameter.shape)
     if kept is not None:
         larger[: len(kept)] = kept

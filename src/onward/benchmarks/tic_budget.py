@@ -1,0 +1,157 @@
+"""What keeping CLIP fresh costs, before anything is run: steps, pairs and work by method."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from onward.benchmarks.tic_recipes import PAIR_MACS, SCALES, recipes_of
+from onward.errors import unknown
+from onward.train.recipe import Recipe
+
+EMOJI = "emoji"
+_SNAPSHOTS = 8
+# A backward pass is about two forward ones.
+_BOTH_WAYS = 3
+
+
+@dataclass(frozen=True)
+class Spending:
+    """How a method spends what a period allows.
+
+    Parameters
+    ----------
+    published
+        What the paper calls it; None where it is none of the paper's.
+    steps
+        How many times the recipe's steps it takes in the t-th period, counted from 1.
+    looks
+        How many times each pair of a batch is counted in the t-th period: a teacher looks too.
+    paper
+        How many times the budget the paper says it spends, where it counts otherwise.
+    """
+
+    published: str | None
+    steps: Callable[[int], float] = lambda t: 1.0
+    looks: Callable[[int], float] = lambda t: 1.0
+    paper: float | None = None
+
+
+SPENDING: Mapping[str, Spending] = {
+    "finetune": Spending("Sequential"),
+    "cumulative": Spending("Cumulative-All"),
+    "cumulative_exp": Spending("Cumulative-Exp"),
+    "cumulative_equal": Spending("Cumulative-Equal"),
+    "restart": Spending("Restart"),
+    "patching": Spending("Patching"),
+    "lwf": Spending("LwF", looks=lambda t: 1.0 if t == 1 else 2.0, paper=1.2),
+    "cumulative_more": Spending("Cumulative-All*", steps=lambda t: 1.3),
+    "oracle": Spending("Oracle", steps=float),
+    # Half of each batch is replayed once there is something to replay.
+    "er": Spending(None, steps=lambda t: 1.0 if t == 1 else 0.5, looks=lambda t: min(t, 2.0)),
+    "ewc": Spending(None),
+    "biased_reservoir": Spending(None),
+}
+
+
+@dataclass(frozen=True)
+class PeriodCost:
+    """What one period costs: optimiser steps, new pairs in them, forward MACs.
+
+    ``work`` is MACs forward and backward, where a teacher only looks forward: what time goes with.
+    """
+
+    iterations: int
+    pairs: int
+    macs: int
+    work: int
+
+
+@dataclass(frozen=True)
+class MethodCost:
+    """What a method costs through all periods."""
+
+    method: str
+    published: str | None
+    periods: tuple[PeriodCost, ...]
+    paper_times: float | None
+
+    @property
+    def work(self) -> int:
+        """The sum over periods."""
+        return sum(period.work for period in self.periods)
+
+    @property
+    def macs(self) -> int:
+        """The sum over periods."""
+        return sum(period.macs for period in self.periods)
+
+
+@dataclass(frozen=True)
+class TicBudget:
+    """The budget of one scale under one recipe, and what every method makes of it."""
+
+    data: str
+    title: str
+    recipe_name: str
+    recipe: Recipe
+    pair_macs: int
+    periods: int
+    published: float | None
+    methods: tuple[MethodCost, ...]
+
+    @property
+    def macs(self) -> int:
+        """What a method may spend in all."""
+        return (
+            self.pair_macs * self.recipe.batch_size * (self.recipe.iterations or 0) * self.periods
+        )
+
+
+def tic_budget(data: str, recipe: str) -> TicBudget:
+    """Say what methods cost.
+
+    Parameters
+    ----------
+    data
+        ``emoji``, or one of the paper's scales: ``yfcc``, ``redcaps``, ``datacomp-m``,
+        ``datacomp-l``, ``datacomp-xl``.
+    recipe
+        ``cpu`` or ``paper``; ``released`` is what the published configuration of M says.
+
+    Examples
+    --------
+    >>> budget = tic_budget("yfcc", "paper")
+    >>> f"{budget.macs:.1e}", budget.published
+    ('3.4e+18', 3.4e+18)
+    """
+    if data != EMOJI and data not in SCALES:
+        raise unknown("data of tic", data, [EMOJI, *SCALES], "onward budget tic --help")
+    scale = SCALES.get(data)
+    recipes = recipes_of(data if scale else "yfcc", None, None)
+    if recipe not in recipes:
+        raise unknown("recipe", recipe, recipes, "onward budget tic --help")
+    chosen = recipes[recipe]
+    periods = scale.periods if scale else _SNAPSHOTS
+    return TicBudget(
+        data=data,
+        title=scale.title if scale else "emoji edition",
+        recipe_name=recipe,
+        recipe=chosen,
+        pair_macs=PAIR_MACS[chosen.model],
+        periods=periods,
+        published=scale.published if scale and recipe == "paper" else None,
+        methods=tuple(_cost(name, chosen, periods) for name in SPENDING),
+    )
+
+
+def _cost(method: str, recipe: Recipe, periods: int) -> MethodCost:
+    spending, each = SPENDING[method], PAIR_MACS[recipe.model]
+    costs = []
+    for t in range(1, periods + 1):
+        steps = round((recipe.iterations or 0) * spending.steps(t))
+        pairs = steps * recipe.batch_size
+        looks = round(pairs * spending.looks(t))
+        # What is replayed is learned from, too; a teacher looks and does not learn.
+        learned = pairs if method == "lwf" else looks
+        work = (looks + (_BOTH_WAYS - 1) * learned) * each
+        costs.append(PeriodCost(steps, pairs, looks * each, work))
+    return MethodCost(method, spending.published, tuple(costs), spending.paper)

@@ -1,0 +1,1 @@
+"""TiC-CLIP: Garg et al., ICLR 2024."""

@@ -1,0 +1,42 @@
+"""How fast this machine trains a model of images and texts."""
+
+import time
+
+import numpy as np
+import torch
+
+from onward.models import MODELS
+from onward.pairs import as_bytes, made_pairs, pair_type
+from onward.tasks.image_text import ImageText
+from onward.train.threads import one_thread
+
+_SIDES = {"clip_small": 32}
+_SIDE = 224
+
+
+def macs_a_second(model: str, seconds: float = 3.0) -> float:
+    """Return how many multiply-accumulates, forward and backward, are done in a second here.
+
+    Parameters
+    ----------
+    model
+        A name of `onward.models.MODELS`.
+    seconds
+        How long to measure, at least; a batch of a large model may take longer.
+    """
+    side = _SIDES.get(model, _SIDE)
+    with one_thread():
+        made = MODELS[model]((side, side, 3), 1, torch.Generator().manual_seed(0))
+        count = 128 if side < _SIDE else 2
+        rng = np.random.default_rng(0)
+        images = rng.integers(0, 256, (count, side, side, 3), np.uint8)
+        texts = [f"a photo of thing number {number}" for number in range(count)]
+        batch = torch.from_numpy(
+            as_bytes(made_pairs(pair_type((side, side, 3), 64), images, texts))
+        )
+        task, done, begun = ImageText(), 0, time.perf_counter()
+        while not done or time.perf_counter() - begun < seconds:
+            made.backward(task.loss(made.forward(batch), batch).slope)
+            done += 1
+        spent = time.perf_counter() - begun
+    return 3 * made.macs * count * done / spent
