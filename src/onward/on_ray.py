@@ -125,8 +125,8 @@ def _result(ray: Any, task: Any) -> list[Path]:
     except ray.exceptions.RayError as error:
         raise OnwardError(
             f"a run was lost by {_TIMES + 1} workers one after the other (out of memory?): "
-            f"{error}. Run the same command again: finished runs are kept, the others go on where they "
-            "stopped"
+            f"{error}. Run the same command again: finished runs are kept, the others go on where "
+            "they stopped"
         ) from error
     return paths
 

@@ -80,8 +80,8 @@ class GradientLearner:
             "steps_done": None if descent is None else descent.done,
             "shape": list(self._shape),
             "classes": self._model.classes,
-            "parameters": {name: p.numpy() for name, p in self._model.parameters.items()},
-            "buffers": {name: b.numpy() for name, b in self._model.buffers.items()},
+            "parameters": to_arrays(self._model.parameters),
+            "buffers": to_arrays(self._model.buffers),
             "validation": {} if descent is None else descent.validation.state(),
             "velocity": to_arrays(self._velocity if descent is None else descent.velocity),
             "method": self.method.state() if descent is None else self._method_before,
@@ -177,6 +177,13 @@ class GradientLearner:
         if name not in MODELS:
             raise unknown("model", name, MODELS, "onward.models.MODELS")
         sizes: dict[str, Any] = {"hidden": self._recipe.hidden} if name == "mlp" else {}
+        if self._recipe.recomputes:
+            if not name.startswith("clip"):
+                raise OnwardError(
+                    f"expected CLIP for a recipe with recomputes, found the model {name}. Leave it "
+                    "out, or choose another model"
+                )
+            sizes["recomputes"] = True
         for name_of in ("side", "weights"):
             given = getattr(self._recipe, name_of)
             if given is None:

@@ -18,4 +18,4 @@ def predicted(model: Model, view: View) -> Array:
     team, alone = crew(), model.inner if isinstance(model, Spread) else model
     share = team.share(len(view))
     outputs = [alone.predict(from_dlpack(as_bytes(part))) for part in view.parts(within=share)]
-    return team.gather(torch.cat(outputs), len(view)).numpy()
+    return team.gather(torch.cat(outputs), len(view)).cpu().numpy()
