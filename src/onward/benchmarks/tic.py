@@ -16,7 +16,7 @@ from onward.benchmarks.listed import Listed
 from onward.benchmarks.start_weights import weights_option
 from onward.benchmarks.tic_recipes import USUAL_SCALE, in_parts, macs_of_a_period, recipes_of
 from onward.data.cache import cache_folder
-from onward.data.emoji_history import FOLDER, GROUPS, TWEMOJI, card, group_numbers
+from onward.data.emoji_history import FOLDER, GROUPS, TWEMOJI, group_numbers
 from onward.data.split import held_out, uniform
 from onward.data.tic_emoji import (
     CAPTION,
@@ -121,6 +121,7 @@ def load(
             raise OnwardError(f"expected 1 or more splits, found {splits}")
         recipes = {name: in_parts(each, _SNAPSHOTS, splits) for name, each in recipes.items()}
     cut = partial(cut_emoji, keeps=_FILTERS[captions])
+    raw = load_tic_emoji()
     limits = {"macs": float(macs_of_a_period(recipes[recipe]))}
     return Benchmark(
         name="tic",
@@ -130,11 +131,11 @@ def load(
             summary=LISTED.summary,
             licence="art Apache-2.0 (Noto), second artist CC-BY-4.0 (Twemoji)",
             citation="Garg et al., TiC-CLIP, ICLR 2024",
-            numbers=card()["counts"],
+            numbers=_counts(raw),
         ),
         task=ImageText(),
         protocol=replace(BUDGETED[protocol], limits=limits),
-        raw=load_tic_emoji(),
+        raw=raw,
         prepare=with_pairs,
         cut=cut if splits is None else partial(cut_at_random, cut, splits),
         recipes=recipes,
@@ -144,6 +145,11 @@ def load(
         | ({} if splits is None else {"splits": splits})
         | ({} if captions == "all" else {"captions": captions}),
     )
+
+
+def _counts(table: Table) -> dict[str, int]:
+    kinds, counts = np.unique(table.values("kind"), return_counts=True)
+    return {f"{kind}_rows": int(count) for kind, count in zip(kinds, counts, strict=True)}
 
 
 def cut_emoji(

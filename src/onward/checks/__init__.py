@@ -26,6 +26,7 @@ from onward.checks.metric import check_metric
 from onward.checks.report import CheckFailed, Finding, Report
 from onward.checks.stream import check_stream
 from onward.checks.tiny import tiny_benchmark
+from onward.checks.tiny_pairs import tiny_pairs
 
 __all__ = [
     "BrokenSample",
@@ -37,4 +38,5 @@ __all__ = [
     "check_metric",
     "check_stream",
     "tiny_benchmark",
+    "tiny_pairs",
 ]

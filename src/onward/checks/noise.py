@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from onward.errors import OnwardError
-from onward.types import Array, Benchmark, Column, Rows, Stream, Table
+from onward.types import Array, Benchmark, Column, Period, Rows, Stream, Table
 
 # What a sample says. Its id, date and group, and whatever else a benchmark is cut by, say where
 # it belongs: they stay, or there would be no period to compare.
@@ -22,8 +22,11 @@ _CONTENT = ("label", "labels", "text", "boxes")
 
 def rows_of(stream: Stream, upto: int) -> Rows:
     """Return the rows of the periods up to this one, train and test alike."""
-    past = stream[: upto + 1]
-    return np.concatenate([rows for period in past for rows in (period.shown, period.test.rows)])
+    return np.concatenate([rows for period in stream[: upto + 1] for rows in _rows_in(period)])
+
+
+def _rows_in(period: Period) -> list[Rows]:
+    return [period.shown, *(samples.rows for samples in period.tests.values())]
 
 
 def dates(table: Table) -> Array:
@@ -40,9 +43,7 @@ def rows_after(stream: Stream, upto: int) -> Rows:
     later = upto + 1 < len(stream)
     if not stream.dated:
         parts = [samples.rows for samples in stream.static.values()]
-        parts += [
-            rows for period in stream[upto + 1 :] for rows in (period.shown, period.test.rows)
-        ]
+        parts += [rows for period in stream[upto + 1 :] for rows in _rows_in(period)]
         return np.setdiff1d(np.concatenate([np.empty(0, np.int64), *parts]), rows_of(stream, upto))
     border = stream[upto + 1].start if later else stream[upto].end
     days = dates(stream.table)

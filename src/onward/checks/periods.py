@@ -16,9 +16,10 @@ def periods_share_no_sample(subject: StreamSubject) -> str:
 
     Where all of a period is learned and only the future is tested, its two sides are the same
     samples, and neither more nor fewer. Where samples have many labels, which come one after the
-    other, a sample may come again with another label, on the same side.
+    other, a sample may come again with another label, on the same side; where tests ask for one of
+    several candidates, these may come again.
     """
-    if subject.many_labels:
+    if subject.many_labels or subject.questions:
         return _sides_share_no_sample(subject.stream)
     owner: dict[int, str] = {}
     parts = sides(subject.stream)
@@ -85,6 +86,8 @@ def every_sample_has_its_period(subject: StreamSubject) -> str:
     over all folds, or with the groups that are trained on set aside.
     """
     _require_dates(subject.stream)
+    if subject.questions:
+        raise Skipped("tests take what they ask about out of more rows than they need")
     table, streams = subject.stream.table, subject.streams
     # Not "from the start on": a sample without a date must have its period too.
     wanted = ~(dates(table) < np.datetime64(subject.stream[0].start))
@@ -194,7 +197,10 @@ def time_moves_forward(subject: StreamSubject) -> None:
             )
         # Where the last period brings everything, it brings the past too.
         since = stream[0].start if subject.tests == "last" else period.start
-        for rows, start in ((period.shown, since), (period.test.rows, period.start)):
+        # What is asked for may be older: a caption is there before its next drawing.
+        tested = stream[0].start if subject.questions else period.start
+        shown = period.train.rows if subject.questions else period.shown
+        for rows, start in ((shown, since), (period.test.rows, tested)):
             here = days[rows]
             outside = (here < np.datetime64(start)) | (here > np.datetime64(period.end))
             if outside.any():
@@ -219,7 +225,8 @@ def _require_dates(stream: Stream) -> None:
 def labels_are_classes(subject: StreamSubject) -> str:
     """Every label is one of the classes that its period knows, one per sample.
 
-    Where samples have many, the judge knows those of the last period too.
+    Where samples have many, the judge knows those of the last period too. Where a test asks for
+    one of its samples, a label is a place among them.
     """
     every = len(subject.stream[-1].classes)
     for period in subject.stream:
@@ -229,6 +236,8 @@ def labels_are_classes(subject: StreamSubject) -> str:
             ("test", period.test),
         ):
             known = every if subject.many_labels and side == "test" else len(period.classes)
+            if subject.questions and side != "train":
+                known = len(samples)
             labels = samples.labels
             where = f"in {side} of period {period.index}"
             if len(labels) != len(samples.rows):
@@ -237,7 +246,8 @@ def labels_are_classes(subject: StreamSubject) -> str:
                 )
             if len(labels):
                 newest = samples.newest
-                if newest.min() < 0 or newest.max() >= known:
+                least = -1 if subject.questions and side != "train" else 0
+                if newest.min() < least or newest.max() >= known:
                     raise expected(
                         f"labels from 0 to {known - 1} {where}",
                         f"{newest.min()} to {newest.max()}",

@@ -8,7 +8,7 @@ import numpy as np
 from onward.checks.facts import Facts, noised_facts, period_facts
 from onward.checks.fresh import call_fresh
 from onward.checks.report import Skipped
-from onward.types import Array, Benchmark, Folds, Rows, Samples, Split, Stream
+from onward.types import PERIOD, Array, Benchmark, Folds, Rows, Samples, Split, Stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,12 @@ class StreamSubject:
     def many_labels(self) -> bool:
         """Whether samples have rows of labels."""
         return self.stream[0].train.labels.ndim == 2
+
+    @property
+    def questions(self) -> bool:
+        """Whether tests are questions about other samples of the test, such as which text fits."""
+        first = self.stream[0]
+        return first.train.labels.ndim == 1 and first.test.labels.ndim == 2
 
     @cached_property
     def stream(self) -> Stream:
@@ -75,7 +81,13 @@ def sides(stream: Stream) -> list[tuple[str, Samples]]:
     return [
         (f"{side} of period {period.index} ({period.name})", samples)
         for period in stream
-        for side, samples in (("train", period.train), ("test", period.test))
+        for side, samples in (
+            ("train", period.train),
+            *(
+                ("test" if name == PERIOD else f"test {name}", tested)
+                for name, tested in period.tests.items()
+            ),
+        )
     ]
 
 
@@ -86,5 +98,6 @@ def training_rows(stream: Stream) -> Rows:
 
 def testing_rows(stream: Stream) -> Rows:
     """Return the rows that any period, or a static test, tests on."""
-    tests = [period.test for period in stream] + list(stream.static.values())
+    tests = [samples for period in stream for samples in period.tests.values()]
+    tests += stream.static.values()
     return np.concatenate([samples.rows for samples in tests])

@@ -112,8 +112,8 @@ def _print(found: TicBudget, speed: float | None) -> None:
             cost.method,
             cost.published or "",
             _range([f"{period.iterations:,}" for period in cost.periods]),
-            _range([f"{period.macs:.1e}" for period in cost.periods]),
-            f"{cost.macs:.2e}",
+            _range([_short(period.macs) for period in cost.periods]),
+            _short(cost.macs),
             f"{cost.macs / found.macs:.2f}x",
         ]
         table.add_row(*row, *([] if speed is None else [duration(cost.work / speed)]))
@@ -131,4 +131,8 @@ def _print(found: TicBudget, speed: float | None) -> None:
 
 
 def _range(values: list[str]) -> str:
-    return values[0] if len(set(values)) == 1 else f"{values[0]} to {values[-1]}"
+    return values[0] if len(set(values)) == 1 else f"{values[0]}\N{EN DASH}{values[-1]}"
+
+
+def _short(macs: float) -> str:
+    return f"{macs:.1e}".replace("e+", "e")

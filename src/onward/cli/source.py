@@ -11,6 +11,7 @@ import typer
 
 from onward.benchmarks import LISTED, Source
 from onward.benchmarks.clad_data import STREET
+from onward.benchmarks.tic_recipes import SCALES
 from onward.cli.options import parse_pairs
 from onward.data.cifar import cifar_folder
 from onward.data.clear_listing import is_clear
@@ -49,14 +50,15 @@ _LOADED = {
     ],
     "model": Annotated[
         str | None,
-        typer.Option(help="What is trained: linear, mlp, convnet, resnet18, a detector…"),
+        typer.Option(help="What is trained: linear, mlp, convnet, resnet18, a detector, a CLIP…"),
     ],
     "backbone": Annotated[
         str | None,
         typer.Option(help="clear: a pre-trained encoder for its images: onward list backbones."),
     ],
     "weights": Annotated[
-        str | None, typer.Option(help="clear: the backbone's weights; clad: those to start from.")
+        str | None,
+        typer.Option(help="clear: the backbone's weights; clad, tic: those to start from."),
     ],
     "configuration": Annotated[
         int | None, typer.Option(help="iirc: which order of classes. Default: that of the seed.")
@@ -91,6 +93,16 @@ _LOADED = {
         int | None, typer.Option(help="clad-c: leave objects with this occluded out. Default: 0.")
     ],
     "frames": Annotated[int | None, typer.Option(help="clad, street: about how many frames.")],
+    "scale": Annotated[
+        str | None,
+        typer.Option(help=f"tic, recipe paper: the size of the paper's, {', '.join(SCALES)}."),
+    ],
+    "splits": Annotated[
+        int | None, typer.Option(help="tic, emoji: deal all pairs into so many parts at random.")
+    ],
+    "captions": Annotated[
+        str | None, typer.Option(help="tic, emoji: which captions are learned, all or basic.")
+    ],
     "grain": Annotated[
         str | None, typer.Option(help="online: samples shown at a time, or day. Default: 10.")
     ],

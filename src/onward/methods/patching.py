@@ -75,8 +75,10 @@ class Patching(GradientMethod):
         """Return the patched weights, and what they are judged by."""
         return {
             "patched": to_arrays(self._patched),
-            "rows": [each.rows for each in self._past],
-            "labels": [each.labels for each in self._past],
+            "past": {
+                str(place): {"rows": each.rows, "labels": each.labels}
+                for place, each in enumerate(self._past)
+            },
             "calls": self._calls,
             "coefficients": self.coefficients,
         }
@@ -84,8 +86,7 @@ class Patching(GradientMethod):
     def restore(self, state: dict[str, Any]) -> None:
         """Take them back."""
         self._patched = to_tensors(state["patched"])
-        both = zip(state["rows"], state["labels"], strict=True)
-        self._past = [Samples(rows, labels) for rows, labels in both]
+        self._past = [Samples(each["rows"], each["labels"]) for each in state["past"].values()]
         self._calls, self.coefficients = state["calls"], list(state["coefficients"])
 
     def _aside(self, new: View) -> Rows:

@@ -129,9 +129,10 @@ class Clip:
         self._side = _pair(visual.image_size)
         mean, deviation = scale_of(_scale_of_images(visual))
         self._scale = mean.to(self._device.name), deviation.to(self._device.name)
+        nothing = self._read([""])
         with torch.no_grad():
-            self._width = int(self._net.encode_text(self._read([""])).shape[1])
-        self._macs = sum(self.tower_macs)
+            self._width = int(self._net.encode_text(nothing).shape[1])
+        self._macs = sum(tower_macs(self._net, self._side, nothing.shape[1]))
         self._graph: torch.Tensor | None = None
 
     @property
@@ -150,15 +151,6 @@ class Clip:
     def macs(self) -> int:
         """Multiply-accumulates of one forward pass of one pair."""
         return self._macs
-
-    @property
-    def tower_macs(self) -> tuple[int, int]:
-        """Those of an image, and those of a text."""
-        with torch.device("meta"):
-            net = copy.deepcopy(self._net).to("meta")
-            image = forward_macs(net.visual, (3, *self._side))
-            text = forward_macs(_TextTower(net), (self._tokens([""]).shape[1],))
-        return image, text
 
     @property
     def size(self) -> int:
@@ -301,6 +293,27 @@ class Clip:
             graph, [*learned.values()], slope, retain_graph=retain, materialize_grads=True
         )
         return dict(zip(learned, found, strict=True))
+
+
+def tower_macs(net: Any, side: tuple[int, int], context: int) -> tuple[int, int]:
+    """Return the multiply-accumulates of an image and of a text, forward.
+
+    Parameters
+    ----------
+    net
+        A model of open_clip.
+    side
+        Height and width of its images.
+    context
+        How many numbers a text has.
+    """
+    # Where nothing is computed: fused attention would not be counted, and copies take no memory.
+    moved: dict[int, Any] = {id(values): values.to("meta") for values in net.buffers()}
+    for weights in net.parameters():
+        moved[id(weights)] = nn.Parameter(weights.detach().to("meta"), requires_grad=False)
+    with torch.device("meta"):
+        bare = copy.deepcopy(net, moved)
+        return forward_macs(bare.visual, (3, *side)), forward_macs(_TextTower(bare), (context,))
 
 
 class _TextTower(nn.Module):

@@ -26,7 +26,8 @@ def save_state(folder: Path, state: dict[str, Any]) -> None:
 
     def plain(value: Any, path: str) -> Any:
         if isinstance(value, np.ndarray):
-            arrays[path] = np.ascontiguousarray(value)
+            # Not ascontiguousarray: it makes a number of no dimension one of one.
+            arrays[path] = np.asarray(value, order="C")
             return {_ARRAY: path}
         if isinstance(value, dict):
             return {key: plain(item, f"{path}/{key}") for key, item in value.items()}

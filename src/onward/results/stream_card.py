@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from onward.files import storage, write_atomic
-from onward.types import Array, Benchmark, Samples, Stream
+from onward.types import Array, Benchmark, Period, Samples, Stream
 
 _SHOWN = 24
 _SIDE = 64
@@ -34,7 +34,7 @@ def write_stream_card(out: Path, name: str, benchmark: Benchmark, stream: Stream
         return folder
     periods = []
     for period in stream:
-        both = Samples.join([period.train, period.test])
+        both = _counted(period)
         # Where only the future is tested, the samples of a period may be both.
         rows, first = np.unique(both.rows, return_index=True)
         # Rows of labels have -1 where there is none, and those to come are not of this period.
@@ -69,6 +69,13 @@ def write_stream_card(out: Path, name: str, benchmark: Benchmark, stream: Stream
     }
     _write(folder / "card.json", json.dumps(card, indent=1).encode())
     return folder
+
+
+def _counted(period: Period) -> Samples:
+    """Return all samples of a period that have a class; what a test asks for has none."""
+    if period.train.labels.ndim < period.test.labels.ndim and len(period.train):
+        return period.train
+    return Samples.join([period.train, period.test])
 
 
 def _strip(images: Array) -> bytes:

@@ -190,7 +190,7 @@ class Descent:
             wanted = round(self._recipe.iterations * training.times)
         steps_paid = int(
             min(
-                min(wanted, limits.get("passes", np.inf) * self.steps.per_epoch),
+                min(wanted, self.steps.within(limits.get("passes", np.inf))),
                 limits.get("iterations", np.inf),
                 limits.get("macs", np.inf) // macs,
             )

@@ -53,6 +53,12 @@ class Steps:
         self._epoch = -1
         self._orders: dict[int, Rows] = {}
 
+    def within(self, passes: float) -> float:
+        """Return how many steps there are in so many passes over the epoch."""
+        if self._whole or self._replacement:
+            return passes * self._training.epoch // max(self._size, 1)
+        return passes * self.per_epoch
+
     def __getitem__(self, step: int) -> Rows:
         epoch, batch = divmod(step, self.per_epoch)
         if epoch != self._epoch:

@@ -1,0 +1,169 @@
+"""TiC-CLIP's emoji edition: what is shown, what is asked, and what nothing gives away."""
+
+import numpy as np
+import pytest
+
+import onward
+from onward.benchmarks.tic import UNSEEN, ZERO_SHOT, cut_emoji
+from onward.checks import check_method, check_stream, tiny_pairs
+from onward.data.emoji_history import GROUPS
+from onward.errors import OnwardError
+from onward.methods import METHODS
+from onward.tasks.image_text import ImageText
+from onward.types import PERIOD, Samples, Stream
+
+
+@pytest.fixture(scope="module")
+def stream() -> Stream:
+    return onward.load("tic", data="emoji").stream(0)
+
+
+def split(stream: Stream, test: Samples) -> tuple[np.ndarray, np.ndarray]:
+    """Where the images and where the texts of a test stand."""
+    shown = stream.table.wide["input"][test.rows]
+    return np.flatnonzero(shown["has_image"]), np.flatnonzero(shown["has_text"])
+
+
+def test_pools_have_the_same_size_in_every_period(stream: Stream) -> None:
+    assert len(stream) == 8
+    for period in stream:
+        assert {name: len(test) for name, test in period.tests.items()} == {
+            PERIOD: 500,
+            UNSEEN: 500,
+            ZERO_SHOT: 250 + len(GROUPS),
+        }
+        assert len(period.validation) == 300
+
+
+def test_right_answers_are_right_and_places_tell_nothing(stream: Stream) -> None:
+    codes, kinds = stream.table.values("code"), stream.table.values("kind")
+    for period in stream:
+        for test in (period.test, period.more[UNSEEN], period.validation):
+            images, texts = split(stream, test)
+            assert len(images) == len(texts)
+            assert not np.intersect1d(images, texts).size
+            named = codes[test.rows]
+            found = named[texts][test.labels[images, 0]]
+            assert found.tolist() == named[images].tolist()
+            assert named[images][test.labels[texts, 0]].tolist() == named[texts].tolist()
+            # As many would stand alike by chance as one of 250.
+            assert np.count_nonzero(test.labels[images, 0] == np.arange(len(images))) < 8
+        assert set(kinds[period.test.rows]) == {"rendering", "caption"}
+
+
+def test_no_text_stands_twice_among_candidates(stream: Stream) -> None:
+    texts = stream.table.values("text")
+    for period in stream:
+        for test in (period.test, period.more[UNSEEN]):
+            _, read = split(stream, test)
+            assert len(set(texts[test.rows[read]])) == len(read)
+
+
+def test_renderings_are_never_learned_and_unseen_emoji_neither(stream: Stream) -> None:
+    kinds, groups = stream.table.values("kind"), stream.table.values("group")
+    learned = np.concatenate([period.train.rows for period in stream])
+    assert set(kinds[learned]) == {"pair"}
+    known = set(groups[learned])
+    for period in stream:
+        images, _ = split(stream, period.more[UNSEEN])
+        assert known.isdisjoint(groups[period.more[UNSEEN].rows[images]])
+        images, _ = split(stream, period.test)
+        assert set(groups[period.test.rows[images]]) <= known
+    shown = stream.table.wide["input"]
+    pool = stream[0].test.rows[:250]
+    rendered = shown[pool]["image"]
+    drawn = {image.tobytes() for image in shown[learned]["image"]}
+    assert not any(image.tobytes() in drawn for image in rendered)
+
+
+def test_what_is_judged_by_while_learning_is_no_test(stream: Stream) -> None:
+    for period in stream:
+        images, _ = split(stream, period.validation)
+        assert not np.isin(period.validation.rows[images], period.test.rows).any()
+
+
+def test_classes_are_asked_for_by_prompts(stream: Stream) -> None:
+    test = stream[3].more[ZERO_SHOT]
+    labels = stream.table.values("label")
+    images, prompts = split(stream, test)
+    assert [labels[row] for row in test.rows[prompts]] == list(GROUPS)
+    assert (test.labels[prompts] == -1).all()
+    asked = [GROUPS[number] for number in test.labels[images, 0]]
+    assert asked == labels[test.rows[images]].tolist()
+
+
+def test_seeds_hold_other_emoji_out(stream: Stream) -> None:
+    other = onward.load("tic").stream(1)
+    assert set(other[0].more[UNSEEN].rows) != set(stream[0].more[UNSEEN].rows)
+
+
+def test_the_stream_passes_its_checks() -> None:
+    report = check_stream(onward.load("tic"))
+    assert {skipped.check for skipped in report.skipped} == {
+        "every_sample_has_its_period",
+        "groups_stay_on_one_side",
+        "folds_hold_out_each_sample_once",
+        "the_future_protocol_never_tests_the_past",
+    }
+
+
+def test_parts_have_no_dates_and_the_same_compute_in_all() -> None:
+    whole, parts = (onward.load("tic", splits=count) for count in (1, 4))
+    rows = [np.concatenate([p.train.rows for p in b.stream(0)]) for b in (whole, parts)]
+    assert sorted(rows[0].tolist()) == sorted(rows[1].tolist())
+    assert not parts.stream(0).dated
+    assert whole.protocol.limits["macs"] == 4 * parts.protocol.limits["macs"]
+    assert whole.options == {"splits": 1}
+    with pytest.raises(OnwardError, match="1 or more splits"):
+        onward.load("tic", splits=0)
+
+
+def test_the_basic_filter_learns_from_longer_captions_alone() -> None:
+    plain, basic = onward.load("tic").stream(0), onward.load("tic", captions="basic").stream(0)
+    texts = plain.table.values("text")
+    assert len(basic[0].train) < len(plain[0].train)
+    assert all(len(text.split()) > 2 and len(text) > 5 for text in texts[basic[0].train.rows])
+    assert basic[0].test.rows.tolist() == plain[0].test.rows.tolist()
+    with pytest.raises(OnwardError, match="basic"):
+        onward.load("tic", captions="bestpool")
+
+
+def test_wrong_words_are_answered() -> None:
+    with pytest.raises(OnwardError, match="budget"):
+        onward.load("tic", protocol="iid")
+    with pytest.raises(OnwardError, match="clip_small"):
+        onward.load("tic", model="resnet18")
+    with pytest.raises(OnwardError, match="yfcc"):
+        onward.load("tic", scale="yffc")
+
+
+def test_all_filters_are_cuts_of_the_same_table() -> None:
+    benchmark = onward.load("tic")
+    one = cut_emoji(benchmark.table, benchmark.protocol, 0, keeps=lambda caption: False)
+    assert [len(period.train) for period in one] == [0] * 8
+
+
+QUICK = (
+    "runs_to_the_end",
+    "outputs_decode",
+    "keeps_to_the_budget",
+    "reads_only_what_it_is_shown",
+    "holds_no_stream",
+    "keeps_only_what_it_holds",
+    "resumed_runs_equal_uninterrupted_ones",
+)
+ON_PAIRS = [name for name, card in METHODS.items() if ImageText().name in card.tasks]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ON_PAIRS)
+def test_every_method_of_pairs_passes_its_checks(name: str) -> None:
+    options = {"fisher": 4} if name == "ewc" else {}
+    report = check_method(name, tiny_pairs(), options=options, only=QUICK)
+    assert len(report.passed) == len(QUICK)
+
+
+@pytest.mark.parametrize("name", ["patching", "cumulative_exp"])
+def test_neither_patching_nor_replay_sees_ahead(name: str) -> None:
+    only = ("keeps_only_what_it_holds", "sees_only_the_past")
+    assert len(check_method(name, tiny_pairs(), only=only).passed) == len(only)
