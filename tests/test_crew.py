@@ -74,9 +74,9 @@ def test_two_processes_learn_what_one_learns(tmp_path: Path) -> None:
             np.testing.assert_allclose(shared[name], alone[name], atol=0.02)
             assert (shared[name] == alone[name])[~np.isnan(alone[name])].mean() > 0.9
         else:
-            np.testing.assert_allclose(shared[name], alone[name], atol=1e-4, err_msg=name)
+            np.testing.assert_allclose(shared[name], alone[name], atol=1e-5, err_msg=name)
     apart = np.abs(alone["finetune/visual.proj"] - alone["lwf/visual.proj"]).max()
-    assert apart > 1e-3
+    assert apart > 1e-4
 
 
 @pytest.mark.slow
@@ -97,16 +97,14 @@ def test_the_command_makes_one_run_and_says_how_many_made_it(tmp_path: Path) -> 
 @pytest.mark.slow
 def test_a_killed_run_of_two_goes_on_alone_and_together(tmp_path: Path) -> None:
     whole, out = tmp_path / "whole", tmp_path / "out"
-    command = [*CLEAR, "--method", "er", "--checkpoint-seconds", "0", "--out"]
+    command = [*CLEAR, "--method", "er", "--checkpoint-seconds", "0.3", "--out"]
     assert _ended(sys.executable, *command, whole).returncode == 0
     for periods in (1, 3):
         process = subprocess.Popen(
             [*TWO, *command, str(out)], start_new_session=True, env=ENVIRONMENT
         )
-        for _ in range(600):
-            if len({*_tested(out)}) >= periods or process.poll() is not None:
-                break
-            time.sleep(0.1)
+        while len({*_tested(out)}) < periods and process.poll() is None:
+            time.sleep(0.02)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     done = _ended(*TWO, *command, out)
@@ -118,7 +116,9 @@ def test_a_killed_run_of_two_goes_on_alone_and_together(tmp_path: Path) -> None:
 
 
 def _tested(out: Path) -> list[int]:
-    lines = [line for path in out.rglob("scores.jsonl") for line in path.read_text().splitlines()]
+    lines = [
+        line for path in out.glob("*/*/*/scores.jsonl") for line in path.read_text().splitlines()
+    ]
     return [json.loads(line)["learned_upto"] for line in lines]
 
 
