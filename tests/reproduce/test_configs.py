@@ -10,7 +10,7 @@ from onward.configs import TABLES, find_table
 from onward.errors import OnwardError
 from onward.learners import choose
 from onward.metrics import METRICS
-from onward.protocols import DETECTION, MANY_LABELS, PROTOCOLS
+from onward.protocols import BUDGETED, DETECTION, MANY_LABELS, PROTOCOLS
 from onward.report.summary import MISSING
 from onward.reproduce.claims import Cell, judge
 from onward.reproduce.plan import plan
@@ -24,7 +24,9 @@ def test_the_names_that_programs_call() -> None:
     assert list(TABLES) == [
         "clear/table1", "clear/table2", "clear/supp4", "clear/supp5", "clear/supp6", "clear/supp7",
         "clear/supp8", "clear/supp9", "iirc/table5", "iirc/table6", "iirc/table7", "iirc/buffer",
-        "clad/table1", "clad/table2", "clad/gap",
+        "clad/table1", "clad/table2", "clad/gap", "tic/table4", "tic/table4_redcaps",
+        "tic/table4_m", "tic/table4_l", "tic/table4_xl", "tic/table5", "tic/table7",
+        "tic/table8", "tic/table8_l", "tic/table9",
     ]  # fmt: skip
 
 
@@ -61,7 +63,7 @@ def test_every_cell_is_a_run_that_can_be_built_or_a_reason(table: PaperTable) ->
         assert set(row.seconds) == {"cpu", "paper"}
         for column in table.columns:
             assert column.metric in METRICS or column.after is not None or column.measure
-            assert column.protocol in {**PROTOCOLS, **MANY_LABELS, **DETECTION}
+            assert column.protocol in {**PROTOCOLS, **MANY_LABELS, **DETECTION, **BUDGETED}
             found = table.run(row, column, table.usual, "cpu")
             assert isinstance(found, Run) or (isinstance(found, Missing) and found.reason)
 

@@ -17,13 +17,17 @@ from onward.checks import Report, check_data, check_method, check_stream, tiny_b
 from onward.checks.clad import check_clad, clad_images
 from onward.checks.data import rows_to_read
 from onward.checks.method import tiny_for
+from onward.checks.tic import check_tic, tic_images
 from onward.checks.tiny_boxes import tiny_boxes
 from onward.cli.console import console
 from onward.cli.progress import reading
 from onward.cli.source import with_data, with_source
-from onward.data.clad_counts import Count, counts
+from onward.data.clad_counts import counts
+from onward.data.counts import Count
 from onward.data.soda import read_soda
 from onward.data.street.drives import FRAMES
+from onward.data.tic_counts import published_counts
+from onward.data.tic_folder import read_tic
 from onward.errors import OnwardError, unknown
 from onward.protocols import DOMAINS
 from onward.results.check import check_folder
@@ -115,14 +119,26 @@ def stream(
 def data(
     *,
     source: Source,
-    root: Annotated[Path | None, typer.Option(help="clad: the folder that holds SSLAD-2D.")] = None,
+    root: Annotated[
+        Path | None, typer.Option(help="clad: the folder that holds SSLAD-2D; tic: the folder.")
+    ] = None,
+    calendar: Annotated[str | None, typer.Option(help="tic: yearly or monthly.")] = None,
+    shards: Annotated[
+        str | None, typer.Option(help="tic, lists of ids: your pool, several joined by '::'.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Read every image and every row of features in full, and list what is broken.
 
-    Of clad, every count that was published is printed beside the one that was found. Better now
-    than hours into a run. Exit code 0 if all is well, 2 otherwise.
+    Of clad and tic, counts that were published or that the data tells of itself are printed beside
+    those that were found. Better now than hours into a run. Exit code 0 if all is well, 2
+    otherwise.
     """
+    if source.benchmark == "tic":
+        _tic(
+            _named_folder(source, root, "tic", "TiC-CLIP's data"), calendar, shards, as_json=as_json
+        )
+        return
     if source.benchmark == "clad-c":
         folder = _soda_folder(source, root)
         _clad(folder, published=source.data != STREET, as_json=as_json)
@@ -156,14 +172,56 @@ def data(
 def _soda_folder(source: Source, root: Path | None) -> Path:
     if source.data == STREET:
         return street_folder(source.options.get("frames", FRAMES))
-    if source.data != "clad":
+    return _named_folder(source, root, "clad", "SSLAD-2D")
+
+
+def _named_folder(source: Source, root: Path | None, name: str, what: str) -> Path:
+    if source.data != name:
         return Path(source.data).expanduser()
     if root is None:
         raise OnwardError(
-            "expected the folder that holds SSLAD-2D. Say where it is: onward check data clad "
+            f"expected the folder that holds {what}. Say where it is: onward check data {name} "
             "--root DIR"
         )
     return root.expanduser()
+
+
+def _tic(root: Path, calendar: str | None, shards: str | None, *, as_json: bool) -> None:
+    found = read_tic(root, side=32, calendar=calendar, shards=shards, missing="skip", window=0)
+    with reading(tic_images(found), "images") as progress:
+        problems = [*found.gaps, *check_tic(found, progress)]
+    published = published_counts(found)
+    wrong = [count for count in found.counts if not count.right]
+    if as_json:
+        told = {
+            name: [count._asdict() for count in counts]
+            for name, counts in (("counts", found.counts), ("published", published))
+        }
+        typer.echo(
+            json.dumps(
+                {"layout": found.layout, **told, "notes": found.notes, "problems": problems},
+                indent=1,
+            )
+        )
+    else:
+        screen = console()
+        if wrong:
+            screen.print(_beside_published(wrong))
+        if published:
+            screen.print(_beside_published(published, judged=False))
+        for note in found.notes:
+            screen.print(escape(note), soft_wrap=True)
+        for problem in problems:
+            screen.print(f"[red]{escape(problem)}[/]", soft_wrap=True)
+        right = len(found.counts) - len(wrong)
+        said = f", {right} of {len(found.counts)} counts as it says itself" * bool(found.counts)
+        screen.print(
+            f"{found.layout}: {len(found.periods)} periods{said}, {tic_images(found):,} images "
+            f"read in full, {len(problems)} problems",
+            soft_wrap=True,
+        )
+    if wrong or problems:
+        raise typer.Exit(2)
 
 
 def _clad(root: Path, *, published: bool, as_json: bool) -> None:
@@ -187,12 +245,12 @@ def _clad(root: Path, *, published: bool, as_json: bool) -> None:
         raise typer.Exit(2)
 
 
-def _beside_published(found: Sequence[Count]) -> Table:
+def _beside_published(found: Sequence[Count], *, judged: bool = True) -> Table:
     table = Table(box=None, padding=(0, 2))
     for column in ("published in", "what", "expected", "found"):
         table.add_column(column, justify="right" if column in ("expected", "found") else "left")
     for count in found:
-        style = "" if count.right else "red"
+        style = "red" if judged and not count.right else ""
         numbers = (f"{count.expected:,}", f"{count.found:,}")
         table.add_row(count.source, count.what, *numbers, style=style)
     return table

@@ -53,24 +53,51 @@ def describe(
 
 @app.command()
 def make(
-    name: Annotated[str, typer.Argument(help="What to make: street.")],
+    name: Annotated[str, typer.Argument(help="What to make: street or tic-shards.")],
     *,
     out: Annotated[Path, typer.Option(help="Where to: a new folder.")],
     seed: Annotated[int, typer.Option(min=0, help="Another seed is another traffic.")] = 0,
-    frames: Annotated[int, typer.Option(min=1, help="About how many frames.")] = FRAMES,
+    frames: Annotated[int, typer.Option(min=1, help="street: about how many frames.")] = FRAMES,
+    data: Annotated[
+        str, typer.Option(help="tic-shards: emoji, or a table with time, image and caption.")
+    ] = "emoji",
+    layout: Annotated[
+        str, typer.Option(help="tic-shards: datacomp, ids, yfcc or redcaps.")
+    ] = "datacomp",
+    samples: Annotated[
+        int | None, typer.Option(min=4, help="tic-shards: pairs of a month, at most.")
+    ] = None,
+    size: Annotated[int, typer.Option(min=8, help="tic-shards, a table: side of images.")] = 224,
 ) -> None:
-    """Make data: Emoji Street, a miniature of driving in the layout of SODA10M.
+    """Make data: street, or tic-shards. The same data, seed and numbers give the same bytes.
 
-    The same seed and number of frames give the same bytes.
+    street is Emoji Street, a miniature of driving in SODA10M's layout; tic-shards are dated images
+    with captions in the layouts of TiC-CLIP's data.
     """
+    if name not in ("street", "tic-shards"):
+        raise unknown("data to make", name, ["street", "tic-shards"], "onward data make --help")
+    if name == "tic-shards":
+        _make_shards(out.expanduser(), data, layout, seed=seed, samples=samples, size=size)
+        return
     # Drawing needs Pillow, which the other commands can do without.
     from onward.data.street.make import make_street
 
-    if name != "street":
-        raise unknown("data to make", name, ["street"], "onward data make --help")
     with reading(frames, "frames", "drawing") as progress:
         made = make_street(out.expanduser(), seed=seed, frames=frames, progress=progress)
     typer.echo(f"{out}: {made} frames of Emoji Street in the layout of SODA10M")
+
+
+def _make_shards(
+    out: Path, data: str, layout: str, *, seed: int, samples: int | None, size: int
+) -> None:
+    from onward.data.dated_pairs import emoji_pairs, table_pairs
+    from onward.data.tic_make import LAYOUTS, SAMPLES, make_tic_shards
+
+    if layout not in LAYOUTS:
+        raise unknown("layout", layout, LAYOUTS, "onward data make --help")
+    pairs = emoji_pairs() if data == "emoji" else table_pairs(Path(data).expanduser(), size)
+    made = make_tic_shards(out, pairs, layout, seed=seed, samples=samples or SAMPLES)
+    typer.echo(f"{out}: {made} pairs in the layout {layout}; read it with: onward check data {out}")
 
 
 def _describe_emoji(*, as_json: bool) -> None:

@@ -17,6 +17,7 @@ from onward.data.cifar import cifar_folder
 from onward.data.clear_listing import is_clear
 from onward.data.image_classes import has_image_classes
 from onward.data.soda import is_soda
+from onward.data.tic_folder import is_tic
 from onward.errors import unknown
 
 _LOADED = {
@@ -146,7 +147,7 @@ def with_source(command: Callable[..., None]) -> Callable[..., None]:
 
 def with_data(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the argument DATA and the options of data, and hand it a `Source`."""
-    data = Annotated[str, typer.Argument(help="emoji, street, clad, or a file or folder of yours.")]
+    data = Annotated[str, typer.Argument(help="emoji, street, clad, tic, or a file or folder.")]
     chosen = {"protocol": _CHOSEN["protocol"], **_LOADED}
     options = [_keyword(name, kind) for name, kind in chosen.items()]
     return _extended(command, [_positional("data", data), *options], _source_of_data)
@@ -156,8 +157,10 @@ def _source_of_data(data: str, **given: Any) -> Source:
     path = Path(data).expanduser()
     if data in ("clad", STREET) or is_soda(path):
         return made_source("clad-c", data=data, **given)
+    if data == "tic" or (is_tic(path) and not is_clear(path)):
+        return made_source("tic", data=data, **given)
     if data != "emoji" and not path.suffix and os.sep not in data and not path.exists():
-        known = ["emoji", STREET, "clad", "<a file or folder>"]
+        known = ["emoji", STREET, "clad", "tic", "<a file or folder>"]
         raise unknown("data", data, known, "onward list data")
     if data == "emoji" or is_clear(path):
         return made_source("clear", data=data, **given)

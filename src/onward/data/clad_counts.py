@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
 from onward.data.clad_sets import clad_c, clad_d
+from onward.data.counts import Count
 from onward.data.soda import Soda
 from onward.data.soda_words import CATEGORIES
 
@@ -24,20 +25,6 @@ _DETECTION_IMAGES = {
     "validation": (497, 148, 165, 59),
     "test": (2433, 3126, 2968, 1442),
 }
-
-
-class Count(NamedTuple):
-    """A number that was published, and the one that was found."""
-
-    source: str
-    what: str
-    expected: int
-    found: int
-
-    @property
-    def right(self) -> bool:
-        """Whether the two agree."""
-        return self.expected == self.found
 
 
 def counts(

@@ -165,7 +165,11 @@ def random_part(image: Image.Image, size: int, tries: NDArray[np.float64]) -> ND
 
 
 def square(
-    image: Image.Image, size: int, at: float | None = None, shorter: int | None = None
+    image: Image.Image,
+    size: int,
+    at: float | None = None,
+    shorter: int | None = None,
+    resample: Image.Resampling = Image.Resampling.BILINEAR,
 ) -> NDArray[np.uint8]:
     """Resize the shorter edge, by default to `size`, and cut out the centre, or at a share."""
     width, height = image.size
@@ -173,13 +177,14 @@ def square(
     if short != to:
         # Rounded down as torchvision does, so that the crop takes the same pixels.
         width, height = (to if edge == short else int(to * edge / short) for edge in image.size)
-        image = image.resize((width, height), Image.Resampling.BILINEAR)
+        image = image.resize((width, height), resample)
     # At a share, all whole offsets are as likely as each other.
     left, top = (
         round(spare / 2) if at is None else min(int(at * (spare + 1)), spare)
         for spare in (width - size, height - size)
     )
-    return np.asarray(image.crop((left, top, left + size, top + size)), np.uint8)
+    cut = image.crop((left, top, left + size, top + size))
+    return np.asarray(cut if cut.mode == "RGB" else cut.convert("RGB"), np.uint8)
 
 
 def file_sizes(root: Path, paths: Iterable[str]) -> dict[str, int]:

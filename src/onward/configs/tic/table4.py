@@ -1,4 +1,4 @@
-"""TiC-CLIP, Table 4: eight ways of keeping CLIP fresh, for the same compute or for more.
+"""TiC-CLIP, Table 4: eight ways of keeping CLIP fresh, beside TiC-YFCC.
 
 onward reproduce tic/table4 --data emoji --recipe cpu --out DIR
 onward reproduce tic/table4 --data FOLDER --recipe paper --out DIR
@@ -6,135 +6,9 @@ onward reproduce tic/table4 --data FOLDER --recipe paper --out DIR
 The published rows are those at the scale of YFCC, which has all methods; tic/table4_redcaps,
 _m, _l and _xl set others beside the same runs.
 
-Cost: COST
+Cost: 42 runs, 1.9 h of CPU time (cpu) or 66.2 days (paper).
 """
 
-from collections.abc import Mapping
-from functools import partial
-from typing import Any
+from onward.configs.tic.methods_of_the_paper import table
 
-from onward.benchmarks.tic_recipes import SCALES
-from onward.configs.tic.runs import CITATION, PACKAGE, caveats, columns, run
-from onward.reproduce.claims import Cell, Claim, Pair
-from onward.reproduce.published import PublishedValues
-from onward.reproduce.table import PaperTable, Row
-
-# Seeds of rows that no claim names, and of those that one names.
-_FEW, _DECIDING = 3, 8
-# Name, label as published, method of the catalogue, its options; CPU seconds of a run on emoji
-# (measured), and how many times the compute of the budget it spends.
-_ROWS: tuple[tuple[str, str, str, Mapping[str, Any], float, float], ...] = (
-    ("restart", "Restart", "restart", {}, 125, 1.0),
-    ("sequential", "Sequential", "finetune", {}, 125, 1.0),
-    ("patching", "Patching", "patching", {}, 140, 1.0),
-    ("exp", "Cumulative-Exp", "cumulative_exp", {}, 125, 1.0),
-    ("equal", "Cumulative-Equal", "cumulative_equal", {}, 125, 1.0),
-    ("all", "Cumulative-All", "cumulative", {}, 125, 1.0),
-    ("lwf", "LwF*", "lwf", {"alpha": 1.0}, 165, 1.9),
-    ("all_more", "Cumulative-All*", "cumulative_more", {}, 160, 1.3),
-    ("oracle", "Oracle**", "oracle", {}, 540, 4.5),
-)
-# Multiply-accumulates a second of a graphics card; a backward pass is two forward ones.
-_CARD, _BOTH_WAYS = 1e14, 3
-
-
-_VALUES = "table4.csv"
-_PUBLISHED = {(row["benchmark"], row["method"]) for row in PublishedValues(PACKAGE, _VALUES).rows}
-
-
-def _above(column: str, above: str, below: str) -> Pair:
-    return Pair(Cell(above, column), Cell(below, column))
-
-
-CLAIMS = (
-    Claim(
-        name="replaying everything keeps the past",
-        text="With the same compute, training on everything so far is better on earlier years than "
-        "training on the newest alone.",
-        where="section 3, Table 4",
-        pairs=(_above("bwt", "all", "sequential"),),
-        seeds=_DECIDING,
-    ),
-    Claim(
-        name="going on beats starting over",
-        text="With the same compute, going on from the last weights is better than starting over, "
-        "on earlier years, on the newest and on those to come.",
-        where="section 3, Table 4",
-        pairs=tuple(_above(column, "sequential", "restart") for column in ("bwt", "id", "fwt")),
-        seeds=_DECIDING,
-    ),
-    Claim(
-        name="a small past is worth much",
-        text="As many old samples as new ones, by halves or in equal shares, are better on earlier "
-        "years than none.",
-        where="section 3, Table 4",
-        pairs=(_above("bwt", "exp", "sequential"), _above("bwt", "equal", "sequential")),
-        note="Three seeds show a direction and decide nothing: --seeds 0-7 runs eight.",
-        seeds=_FEW,
-    ),
-    Claim(
-        name="patching keeps some of the past",
-        text="Mixing old and new weights is better on earlier years than the new ones alone, and "
-        "worse than replaying everything.",
-        where="section 3, appendix C",
-        pairs=(_above("bwt", "patching", "sequential"), _above("bwt", "all", "patching")),
-        note="Three seeds show a direction and decide nothing: --seeds 0-7 runs eight.",
-        seeds=_FEW,
-    ),
-    Claim(
-        name="a teacher is worth less than the past",
-        text="Holding on to the last model's similarities costs more and is worse on earlier years "
-        "than replaying everything.",
-        where="appendix C",
-        pairs=(_above("bwt", "all", "lwf"),),
-        note="Three seeds show a direction and decide nothing: --seeds 0-7 runs eight.",
-        seeds=_FEW,
-    ),
-)
-
-
-def _table(name: str, scale: str) -> PaperTable:
-    size = SCALES[scale]
-    seconds = size.published * _BOTH_WAYS / _CARD
-    return PaperTable(
-        name=name,
-        title=f"Keeping CLIP fresh under a budget, beside {size.title}",
-        citation=f"{CITATION}, Table 4",
-        package=PACKAGE,
-        file=_VALUES,
-        rows=tuple(
-            Row(
-                name=row,
-                label=label,
-                key={"benchmark": size.title, "method": label}
-                if (size.title, label) in _PUBLISHED
-                else None,
-                method=method,
-                options=options,
-                seconds={"cpu": cpu, "paper": times * seconds},
-                seeds=_FEW,
-            )
-            for row, label, method, options, cpu, times in _ROWS
-        ),
-        columns=columns(),
-        run=partial(run, scale=scale),
-        caveats=caveats,
-        claims=CLAIMS,
-        notes=(
-            "Compute is forward multiply-accumulates of both towers, times pairs seen. LwF's "
-            "teacher looks at every pair too: twice the count, a third more work, 1.2 times by the "
-            "paper. Oracle spends (T + 1) / 2 times the budget of T periods: 450 % of eight.",
-            "Cumulative-All* spends 1.3 times the budget here, as at the scales M and XL; on YFCC "
-            "and RedCaps it is 1.06, at L 1.5.",
-            "The cost of recipe paper is that of a card with 100 T multiply-accumulates a second.",
-        ),
-        published_runs=1,
-    )
-
-
-TABLE = _table("tic/table4", "yfcc")
-OTHERS = tuple(
-    _table(f"tic/table4_{scale.removeprefix('datacomp-')}", scale)
-    for scale in SCALES
-    if scale != "yfcc"
-)
+TABLE = table("table4", "yfcc")

@@ -1,0 +1,39 @@
+"""Read TiC-CLIP's images in full."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from onward.data.tic_folder import TicData
+from onward.errors import OnwardError
+from onward.types import Rows
+
+
+def check_tic(data: TicData, progress: Callable[[int], None] = lambda done: None) -> list[str]:
+    """Return what is wrong with images and texts: each is read once.
+
+    Parameters
+    ----------
+    data
+        What `onward.data.tic_folder.read_tic` returned.
+    progress
+        Called with how many more images have been read.
+    """
+    problems, pairs = [], data.table.wide["pair"]
+    for row in _with_images(data):
+        try:
+            pairs[np.array([row])]
+        except OnwardError as error:
+            problems.append(str(error))
+        progress(1)
+    return problems
+
+
+def tic_images(data: TicData) -> int:
+    """Return how many images `check_tic` reads."""
+    return len(_with_images(data))
+
+
+def _with_images(data: TicData) -> Rows:
+    """Return the rows that have an image; texts alone were read when tests were made of them."""
+    return np.flatnonzero(np.isin(data.table.values("kind"), ("pair", "image")))

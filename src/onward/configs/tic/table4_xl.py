@@ -1,0 +1,11 @@
+"""TiC-CLIP, Table 4: eight ways of keeping CLIP fresh, beside TiC-DataComp (XL).
+
+onward reproduce tic/table4_xl --data emoji --recipe cpu --out DIR
+onward reproduce tic/table4_xl --data FOLDER --recipe paper --out DIR
+
+Cost: 42 runs, 1.9 h of CPU time (cpu) or 14.4 years (paper).
+"""
+
+from onward.configs.tic.methods_of_the_paper import table
+
+TABLE = table("table4_xl", "datacomp-xl")

@@ -1,0 +1,179 @@
+"""Pairs in tables of paths and captions, as TiC-YFCC and TiC-RedCaps have them, over a folder."""
+
+import csv
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import pyarrow as pa
+
+from onward.data.folder_images import file_sizes
+from onward.data.pair_files import OpenFiles, spans, whole_or_noted
+from onward.errors import OnwardError
+from onward.types import Array, Rows
+
+COLUMNS = ("path", "caption")
+# A caption may be as long as the csv module's own limit of a field is not.
+csv.field_size_limit(1 << 24)
+_LINES = np.dtype([("at", np.int64), ("size", np.int32), ("row", np.int32), ("text", np.int32)])
+
+
+@dataclass(frozen=True, eq=False)
+class ListedPairs:
+    """Samples that are lines of tables, in the order of the files.
+
+    A line is read again when it is asked for, so that no caption stays in memory.
+
+    Parameters
+    ----------
+    tables
+        The files: tab separated, first a line with the names of the columns.
+    images
+        The folder that paths begin in.
+    starts
+        The number of each table's first sample; then the number of all.
+    lines
+        Where each sample's line lies.
+    digest
+        A hash of the tables and of the sizes of the images.
+    """
+
+    tables: tuple[Path, ...]
+    images: Path
+    starts: Rows
+    lines: Array
+    digest: str
+    _open: OpenFiles = field(default_factory=lambda: OpenFiles(8), repr=False)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @property
+    def text_sizes(self) -> Array:
+        """How many bytes the text of each sample has."""
+        return np.asarray(self.lines["text"])
+
+    def file_of(self, samples: Rows) -> Rows:
+        """Return 0: every image is a file of its own, so that no order is better than another."""
+        return np.zeros(len(samples), np.int64)
+
+    def of(self, tables: Sequence[int]) -> Rows:
+        """Return all samples of some tables."""
+        return spans(self.starts, tables)
+
+    def image(self, sample: int) -> bytes:
+        """Return an encoded image."""
+        path = self.images / self._line(sample)[0]
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise OnwardError(
+                f"expected the image of {self.where(sample)} in {path}, found none "
+                f"({error.strerror}). Put it back and run the same command again"
+            ) from error
+
+    def text(self, sample: int) -> str:
+        """Return a text, as it was written."""
+        return self._line(sample)[1]
+
+    def where(self, sample: int) -> str:
+        """Say where a sample lies, for people."""
+        table = self.tables[self._table(sample)]
+        return f"row {self.lines['row'][sample]} of {table}"
+
+    def ids(self, samples: Rows) -> pa.Array:
+        """Return names: the table's, then the number of the row."""
+        tables = np.searchsorted(self.starts, samples, side="right") - 1
+        places = zip(tables.tolist(), self.lines["row"][samples].tolist(), strict=True)
+        return pa.array([f"{self.tables[table].stem}/{row}" for table, row in places], pa.string())
+
+    def _table(self, sample: int) -> int:
+        return int(np.searchsorted(self.starts, sample, side="right")) - 1
+
+    def _line(self, sample: int) -> tuple[str, str]:
+        at, size, _, _ = self.lines[sample].item()
+        handle = self._open(self.tables[self._table(sample)])
+        content = os.pread(handle, size, at).decode("utf-8", "replace")
+        # With its line ends, since a quoted caption may have some of its own.
+        path, caption = next(csv.reader(content.splitlines(keepends=True), delimiter="\t"))[:2]
+        return path, caption
+
+
+def open_listed(
+    tables: Sequence[Path], images: Path, missing: str = "stop"
+) -> tuple[ListedPairs, tuple[str, ...]]:
+    """Look through tables, and return their samples and what is to be told about them.
+
+    Parameters
+    ----------
+    tables
+        The files, in order.
+    images
+        The folder that paths begin in.
+    missing
+        Whether to ``stop`` at rows without an image or a caption, and list them; or to ``skip``
+        them and tell how many.
+    """
+    hashed = hashlib.sha256()
+    lines, counts, broken = [], [0], []
+    for table in tables:
+        places, paths = [], []
+        with table.open("rb") as file:
+            for number, (row, at, size) in enumerate(_rows(file, table)):
+                problem = _problem(row, images)
+                if problem:
+                    broken.append(f"row {number} of {table}: {problem}")
+                    continue
+                places.append((at, size, number, len(row[1].encode())))
+                paths.append(row[0])
+            file.seek(0)
+            hashed.update(hashlib.file_digest(file, "sha256").digest())
+        there = file_sizes(images, paths)
+        broken += [f"{images / path}: no such file" for path in paths if path not in there]
+        kept = np.array([path in there for path in paths], np.bool_)
+        hashed.update("\n".join(f"{path} {there.get(path)}" for path in paths).encode())
+        lines.append(np.array(places, _LINES)[kept])
+        counts.append(int(kept.sum()))
+    notes = whole_or_noted(broken, "rows", missing)
+    found = ListedPairs(
+        tuple(tables), images, np.cumsum(counts), np.concatenate(lines), hashed.hexdigest()
+    )
+    return found, notes
+
+
+def _rows(file: IO[bytes], table: Path) -> Iterator[tuple[list[str], int, int]]:
+    """Yield rows with where they begin and how long they are; a quoted one may have many lines."""
+    read = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal read
+        for line in file:
+            read += len(line)
+            yield line.decode("utf-8", "replace")
+
+    rows = csv.reader(lines(), delimiter="\t")
+    head = next(rows, [])
+    if tuple(head[:2]) != COLUMNS:
+        raise OnwardError(
+            f"expected a table with the tab separated columns path and caption in {table}, found "
+            f"{head[:3]}. Write it again as docs/tic_data.md has it"
+        )
+    begin = read
+    for row in rows:
+        yield row, begin, read - begin
+        begin = read
+
+
+def _problem(row: list[str], images: Path) -> str:
+    if len(row) < 2 or not row[1]:
+        return "no caption"
+    if not row[0]:
+        return "no image"
+    # A table of somebody else's must not lead out of the folder.
+    if Path(row[0]).is_absolute() or ".." in Path(row[0]).parts:
+        return f"the path {row[0]} leads out of {images}"
+    return ""

@@ -1,0 +1,183 @@
+"""Samples of images and texts in tar shards, read one by one from wherever they lie."""
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from onward.data.pair_files import OpenFiles, in_order, spans, whole_or_noted
+from onward.data.tar_index import PLACES, PROBLEMS, caption_of, tar_index
+from onward.data.webdataset_loader import webdataset
+from onward.errors import OnwardError
+from onward.types import Array, Rows
+
+_OPEN = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Shards:
+    """Samples in tars, in the order of the files.
+
+    Parameters
+    ----------
+    paths
+        The tars.
+    names
+        What they are called in the names of samples.
+    starts
+        The number of each tar's first sample; then the number of all.
+    keys
+        What samples are called in their tars.
+    places
+        Where their parts lie, see `onward.data.tar_index.PLACES`.
+    digest
+        A hash of names, sizes and places.
+    found
+        How many samples each tar has, those that were left out included.
+    """
+
+    paths: tuple[Path, ...]
+    names: tuple[str, ...]
+    starts: Rows
+    keys: pa.ChunkedArray
+    places: Array
+    digest: str
+    found: Rows
+    _open: OpenFiles = field(default_factory=lambda: OpenFiles(_OPEN), repr=False)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def text_sizes(self) -> Array:
+        """How many bytes the text of each sample has."""
+        return np.asarray(self.places["text_size"])
+
+    def file_of(self, samples: Rows) -> Rows:
+        """Return in which tar each sample lies."""
+        return np.searchsorted(self.starts, samples, side="right") - 1
+
+    def of(self, files: Sequence[int]) -> Rows:
+        """Return all samples of some tars."""
+        return spans(self.starts, files)
+
+    def image(self, sample: int) -> bytes:
+        """Return an encoded image."""
+        return self.part(sample, "image")
+
+    def text(self, sample: int) -> str:
+        """Return a text: that of the member txt, or the caption in json."""
+        if self.places["txt_at"][sample] >= 0:
+            return self.part(sample, "txt").decode("utf-8", "replace")
+        return caption_of(self.part(sample, "json")) or ""
+
+    def part(self, sample: int, part: str) -> bytes:
+        """Return the bytes of one member of a sample."""
+        place = self.places[sample]
+        at, size = int(place[f"{part}_at"]), int(place[f"{part}_size"])
+        if at < 0:
+            raise OnwardError(f"expected a member {part} in {self.where(sample)}, found none")
+        file = int(np.searchsorted(self.starts, sample, side="right")) - 1
+        content = os.pread(self._open(self.paths[file]), size, at)
+        if len(content) != size:
+            raise OnwardError(
+                f"expected {size:,} bytes of {self.where(sample)}, found {len(content):,}: the "
+                "file has changed since it was opened. Run the same command again"
+            )
+        return content
+
+    def where(self, sample: int) -> str:
+        """Say where a sample lies, for people."""
+        file = int(self.file_of(np.array([sample]))[0])
+        return f"sample {self.keys[sample].as_py()} of {self.paths[file]}"
+
+    def ids(self, samples: Rows) -> pa.Array:
+        """Return names: the tar's, then the sample's own."""
+        files = np.array(self.names, dtype=object)[self.file_of(samples)]
+        keys = self.keys.take(pa.array(samples)).to_pylist()
+        return pa.array([f"{file}/{key}" for file, key in zip(files.tolist(), keys, strict=True)])
+
+
+def open_shards(
+    paths: Sequence[Path],
+    root: Path,
+    missing: str = "stop",
+    progress: Callable[[int], None] = lambda done: None,
+) -> tuple[Shards, tuple[str, ...]]:
+    """Index tars, and return their samples and what is to be told about them.
+
+    Parameters
+    ----------
+    paths
+        The tars, in order.
+    root
+        What their names in ids begin below.
+    missing
+        Whether to ``stop`` at samples without an image or a caption, or with several, and list
+        them; or to ``skip`` them and tell how many.
+    progress
+        Called with how many more tars were looked through.
+    """
+    hashed = hashlib.sha256()
+    keys, places, broken, counts, found = [], [], [], [0], []
+    names = tuple(_name(path, root) for path in paths)
+    for path, name in zip(paths, names, strict=True):
+        index = tar_index(path)
+        wrong = np.flatnonzero(index["problem"])
+        broken += [
+            f"{index['key'][row].decode()} of {path}: {PROBLEMS[int(index['problem'][row])]}"
+            for row in wrong.tolist()
+        ]
+        found.append(len(index))
+        index = np.delete(index, wrong)
+        hashed.update(f"{name} {path.stat().st_size} {len(index)}".encode())
+        hashed.update(np.ascontiguousarray(index).tobytes())
+        keys.append(pa.array([key.decode() for key in index["key"].tolist()], pa.string()))
+        places.append(index[list(PLACES.names or ())].astype(PLACES))
+        counts.append(len(index))
+        progress(1)
+    notes = whole_or_noted(broken, "samples", missing)
+    shards = Shards(
+        tuple(paths),
+        names,
+        np.cumsum(counts),
+        pa.chunked_array(keys, pa.string()),
+        np.concatenate(places) if places else np.empty(0, PLACES),
+        hashed.hexdigest(),
+        np.array(found, np.int64),
+    )
+    return shards, notes
+
+
+def shard_paths(text: str) -> tuple[Path, ...]:
+    """Return the tars that a text names: folders, patterns, ``{000..123}``, joined by ``::``.
+
+    Raises if any of them is not there.
+    """
+    found: list[Path] = []
+    for part in webdataset().shardlists.expand_urls(text):
+        path = Path(part).expanduser()
+        if path.is_dir():
+            some = in_order(path.glob("*.tar"))
+        elif any(mark in path.name for mark in "*?["):
+            some = in_order(path.parent.glob(path.name))
+        else:
+            some = [path] if path.is_file() else []
+        if not some:
+            raise OnwardError(
+                f"expected a tar or a folder of tars in {part}, found none. Several are joined as "
+                "in 'DIR/2016/{00000000..00000007}.tar::DIR/2017'"
+            )
+        found += some
+    return tuple(found)
+
+
+def _name(path: Path, root: Path) -> str:
+    near = (
+        path.relative_to(root) if path.is_relative_to(root) else Path(path.parent.name, path.name)
+    )
+    return near.with_suffix("").as_posix()

@@ -1,0 +1,252 @@
+"""TiC-DataComp as shards: a folder for each year or month, to learn from and to test with.
+
+The layout::
+
+    <root>/<yearly|monthly>/train/<YYYY|YYYYMM>/<8 digits>.tar
+    <root>/<yearly|monthly>/train/<YYYY|YYYYMM>/{sizes.json, meta.json, <8 digits>_stats.json}
+    <root>/<yearly|monthly>/eval/{retrieval,datacompnet}/<YYYY|YYYYMM>/<number>.tar
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from onward.data.counts import Count
+from onward.data.pair_files import in_order
+from onward.data.shards import Shards, open_shards
+from onward.data.tic_layout import (
+    CLASSNAMES,
+    Layout,
+    Step,
+    is_time,
+    no_samples,
+    read_object,
+    read_prompts,
+    right_or_noted,
+    span_of,
+    step_of,
+)
+from onward.errors import OnwardError
+from onward.types import Rows
+
+CALENDARS = ("yearly", "monthly")
+_RETRIEVAL, _CLASSES = "retrieval", "datacompnet"
+_KINDS = {_RETRIEVAL: "retrieval", _CLASSES: "classification"}
+_CLASS = re.compile(rb"\s*\d{1,9}\s*")
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """A folder of shards: for which time, what for, and how many samples it says it has."""
+
+    time: str
+    use: str
+    path: Path
+    shards: tuple[Path, ...]
+    said: tuple[tuple[str, str, int], ...]
+    """Source, the name of a shard or "" for all of them, and the number."""
+
+
+def has_datacomp(root: Path) -> bool:
+    """Whether a folder looks like TiC-DataComp's shards."""
+    return any((root / calendar / "train").is_dir() for calendar in CALENDARS)
+
+
+def read_datacomp(
+    root: Path,
+    calendar: str | None = None,
+    *,
+    pool: bool = False,
+    missing: str = "stop",
+    progress: Callable[[int], None] = lambda done: None,
+) -> Layout:
+    """Read which samples belong to which year or month.
+
+    Parameters
+    ----------
+    root
+        The folder that holds ``yearly`` or ``monthly``.
+    calendar
+        Which of them; by default the first that is there.
+    pool
+        Whether the first year's tests are those of 2014, 2015 and 2016 put together.
+    missing
+        Whether to ``stop`` at what is missing, or to ``skip`` it and tell.
+    progress
+        Called with how many more shards were looked through.
+    """
+    there = [name for name in CALENDARS if (root / name / "train").is_dir()]
+    calendar = calendar or there[0]
+    base = root / calendar
+    if calendar not in there:
+        raise OnwardError(f"expected shards in {base / 'train'}, found {' and '.join(there)} alone")
+    gaps: list[str] = []
+    notes: list[str] = []
+    folders = _folders(base / "train", "train", calendar, missing, gaps)
+    for use in _KINDS:
+        if (base / "eval" / use).is_dir():
+            folders += _folders(base / "eval" / use, use, calendar, missing, gaps)
+    paths = [path for folder in folders for path in folder.shards]
+    shards, told = open_shards(paths, root, missing, progress)
+    counts = _counts(folders, shards)
+    gaps += [*told, *right_or_noted(counts, missing)]
+    samples = _samples(folders, shards, calendar, pool=pool)
+    classes, prompts = _prompts(folders)
+    steps = []
+    for name in sorted({step for step, use in samples if use == "train"}):
+        test = samples.get((name, _RETRIEVAL))
+        if test is None:
+            notes.append(f"{name} is left out: it has no test in {base / 'eval' / _RETRIEVAL}")
+            continue
+        classified = samples.get((name, _CLASSES), no_samples())
+        labels = _labels(shards, classified, len(classes))
+        start, end = span_of(name)
+        steps.append(Step(name, start, end, samples[name, "train"], test, classified, labels))
+    if not steps:
+        raise OnwardError(
+            f"expected tests of the same times as in {base / 'train'} in "
+            f"{base / 'eval' / _RETRIEVAL}/<time>/<number>.tar, found none"
+        )
+    return Layout(
+        f"TiC-DataComp, {calendar}",
+        shards,
+        tuple(steps),
+        classes,
+        prompts,
+        counts,
+        tuple(gaps),
+        tuple(notes),
+    )
+
+
+def _folders(base: Path, use: str, calendar: str, missing: str, gaps: list[str]) -> list[_Folder]:
+    found = []
+    for path in in_order(base.iterdir()):
+        if not path.is_dir() or not is_time(path.name, calendar):
+            continue
+        # CLIP_benchmark's own folders have one more level.
+        place = path / "test" if (path / "test").is_dir() else path
+        shards = tuple(in_order(place.glob("*.tar")))
+        said = _said_of_training(place) if use == "train" else _said_of_test(place, use)
+        there = {shard.name for shard in shards}
+        for source, name, count in said:
+            if name and name not in there:
+                problem = f"{source} names {name} with {count:,} samples"
+                if missing == "stop":
+                    raise OnwardError(
+                        f"expected all shards in {place}: {problem}, found no such file. Fetch it "
+                        "again, or go on without it with missing=skip, which is recorded"
+                    )
+                gaps.append(f"{problem}, which is not there")
+        found.append(_Folder(path.name, use, place, shards, tuple(said)))
+    return found
+
+
+def _said_of_training(folder: Path) -> list[tuple[str, str, int]]:
+    said: list[tuple[str, str, int]] = []
+    sizes = folder / "sizes.json"
+    if sizes.is_file():
+        for name, count in read_object(sizes, "sizes of shards").items():
+            said.append((str(sizes), name, _whole(count, sizes)))
+    meta = folder / "meta.json"
+    if meta.is_file():
+        count = read_object(meta, "a description of shards").get("output_count")
+        if count is not None:
+            said.append((str(meta), "", _whole(count, meta)))
+    for path in in_order(folder.glob("*_stats.json")):
+        count = read_object(path, "statistics of a shard").get("successes")
+        if count is not None:
+            name = path.name.removesuffix("_stats.json") + ".tar"
+            said.append((str(path), name, _whole(count, path)))
+    return said
+
+
+def _said_of_test(folder: Path, use: str) -> list[tuple[str, str, int]]:
+    kind = folder / "dataset_type.txt"
+    if kind.is_file() and kind.read_text().strip() != _KINDS[use]:
+        raise OnwardError(
+            f"expected {_KINDS[use]} in {kind}, found {kind.read_text().strip()!r}. Put the folder "
+            "where tests of its kind are"
+        )
+    said: list[tuple[str, str, int]] = []
+    shards, count = folder / "nshards.txt", folder / "count.txt"
+    if shards.is_file():
+        # Which of them should be there follows from the number: 0.tar, 1.tar and so on.
+        number = _whole(shards.read_text().strip(), shards)
+        found = len(list(folder.glob("*.tar")))
+        if found != number:
+            raise OnwardError(
+                f"expected {number} shards in {folder}, as nshards.txt says, found {found}. Fetch "
+                "the others"
+            )
+    if count.is_file():
+        said.append((str(count), "", _whole(count.read_text().strip(), count)))
+    return said
+
+
+def _whole(value: object, path: Path) -> int:
+    try:
+        return int(str(value))
+    except ValueError as error:
+        raise OnwardError(f"expected a number of samples in {path}, found {value!r}") from error
+
+
+def _counts(folders: list[_Folder], shards: Shards) -> tuple[Count, ...]:
+    number = {path: place for place, path in enumerate(shards.paths)}
+    counts = []
+    for folder in folders:
+        found = {path.name: int(shards.found[number[path]]) for path in folder.shards}
+        for source, name, said in folder.said:
+            if not name:
+                counts.append(Count(source, "samples in all", said, sum(found.values())))
+            elif name in found:
+                counts.append(Count(source, f"samples in {name}", said, found[name]))
+    return tuple(counts)
+
+
+def _samples(
+    folders: list[_Folder], shards: Shards, calendar: str, *, pool: bool
+) -> dict[tuple[str, str], Rows]:
+    """Return samples by the name of a period and their use."""
+    number = {path: place for place, path in enumerate(shards.paths)}
+    found: dict[tuple[str, str], list[Rows]] = {}
+    for folder in folders:
+        name = step_of(folder.time, calendar)
+        # Tests of the years that the first period is merged from are a choice, see `pool`.
+        if folder.use == "train" or pool or folder.time == name:
+            mine = shards.of([number[path] for path in folder.shards])
+            found.setdefault((name, folder.use), []).append(mine)
+    return {key: np.concatenate(parts) for key, parts in found.items()}
+
+
+def _prompts(folders: list[_Folder]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the classes and their prompts, which all years have alike."""
+    mine = [folder for folder in folders if folder.use == _CLASSES]
+    found = [(folder.path, read_prompts(_told_in(folder.path))) for folder in mine]
+    for path, (names, prompts) in found:
+        if (names, prompts) != found[0][1]:
+            raise OnwardError(
+                f"expected the same classes and templates in every year, found others in {path} "
+                f"than in {found[0][0]}"
+            )
+    return found[0][1] if found else ((), ())
+
+
+def _told_in(folder: Path) -> Path:
+    return folder if (folder / CLASSNAMES).is_file() else folder.parent
+
+
+def _labels(shards: Shards, samples: Rows, classes: int) -> Rows:
+    labels = np.empty(len(samples), np.int64)
+    for place, sample in enumerate(samples.tolist()):
+        content = shards.part(sample, "cls")
+        if not _CLASS.fullmatch(content) or int(content) >= classes:
+            raise OnwardError(
+                f"expected the number of a class from 0 to {classes - 1} in cls of "
+                f"{shards.where(sample)}, found {content[:20]!r}"
+            )
+        labels[place] = int(content)
+    return labels

@@ -1,0 +1,220 @@
+"""TiC-CLIP's data in a folder, in any of the layouts in which it is released or made.
+
+See ``docs/tic_data.md``. Everything that a period is made of is a row of one table, whose wide
+column ``pair`` reads images and texts when they are asked for.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from onward.data.bags import zero_shot_test
+from onward.data.counts import Count
+from onward.data.pair_column import CAPTION_BYTES, MIXED, ONLY_IMAGE, PAIR, WINDOW
+from onward.data.pair_files import PairFiles
+from onward.data.shards import Shards
+from onward.data.tic_datacomp import CALENDARS, has_datacomp, read_datacomp
+from onward.data.tic_joined import has_lists, read_joined
+from onward.data.tic_layout import Layout, Step
+from onward.data.tic_rows import TicRows
+from onward.data.tic_splits import has_splits, read_splits
+from onward.errors import OnwardError, unknown
+from onward.seeds import Draws, draws
+from onward.types import Rows, Samples, Table
+
+ZERO_SHOT = "zero_shot"
+MOST_VALIDATION = 5_000
+"""Held back at most in a period. Among so many candidates, the share of right answers is known to
+less than a point, and looking at them takes as many forward passes as one batch of the paper's."""
+
+
+@dataclass(frozen=True, eq=False)
+class TicPeriod:
+    """A period: rows to learn from, and what tests it.
+
+    ``test`` asks images and texts for each other; ``more`` has ``zero_shot``, if there is one;
+    ``validation`` is held back from ``train``, to be asked like ``test`` while it is learned.
+    """
+
+    name: str
+    start: date
+    end: date
+    train: Rows
+    test: Samples
+    validation: Samples
+    more: Mapping[str, Samples]
+
+
+@dataclass(frozen=True, eq=False)
+class TicData:
+    """All of it.
+
+    Parameters
+    ----------
+    layout
+        What was found on disk.
+    table
+        ``id``, ``time`` (the last day of its period; null for prompts), ``kind`` (pair, image,
+        text or prompt); wide: ``pair``.
+    periods
+        In order of time.
+    classes
+        What images are classified into by prompts; none without such a test.
+    files
+        Where it lies.
+    counts
+        Numbers that the layout tells of itself, beside what was found.
+    gaps
+        What is missing or broken, where it was asked to go on without it.
+    notes
+        What else is to be told: periods without a test, captions that are cut.
+    """
+
+    layout: str
+    table: Table
+    periods: tuple[TicPeriod, ...]
+    classes: tuple[str, ...]
+    files: tuple[Path, ...]
+    counts: tuple[Count, ...]
+    gaps: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def read_tic(
+    root: Path,
+    *,
+    side: int = 224,
+    calendar: str | None = None,
+    shards: str | None = None,
+    images: Path | None = None,
+    pool: bool = False,
+    validation: float = 0.0,
+    missing: str = "stop",
+    window: int = WINDOW,
+    mixed: int = MIXED,
+    progress: Callable[[int], None] = lambda done: None,
+) -> TicData:
+    """Read which samples belong to which period, and make tests of them. Images stay on disk.
+
+    Parameters
+    ----------
+    root
+        The folder; which layout it has is seen by what is there.
+    side
+        Of images, in pixels.
+    calendar
+        TiC-DataComp: ``yearly`` or ``monthly``; by default the first that is there.
+    shards
+        Lists of ids: the shards of your CommonPool, a folder or patterns joined by ``::``.
+    images
+        Tables of paths: the folder that paths begin in.
+    pool
+        TiC-DataComp: whether the first year is tested with 2014, 2015 and 2016 together; by default
+        with 2016 alone, and the tests of 2014 and 2015 have no part.
+    validation
+        The share of each period's pairs that is held back, see `MOST_VALIDATION`.
+    missing
+        Whether to ``stop`` at what is missing or differs from what the data says of itself, or to
+        ``skip`` it and tell in `TicData.gaps`.
+    window
+        How many bytes of decoded samples are kept.
+    mixed
+        How many shards are read at the same time by who shuffles.
+    progress
+        Called with how many more shards were looked through.
+    """
+    if missing not in ("stop", "skip"):
+        raise unknown("choice for missing", missing, ["stop", "skip"], "docs/tic_data.md")
+    if calendar is not None and calendar not in CALENDARS:
+        raise unknown("calendar", calendar, CALENDARS, "docs/tic_data.md")
+    if not 0 <= validation < 1:
+        raise OnwardError(f"expected a share from 0 up to 1 for validation, found {validation}")
+    found = _found(
+        root, calendar=calendar, shards=shards, images=images, pool=pool, missing=missing,
+        progress=progress,
+    )  # fmt: skip
+    rows = TicRows(found.files, found.prompts)
+    periods = tuple(
+        _period(number, step, rows, validation) for number, step in enumerate(found.steps)
+    )
+    column = rows.column(side, window, mixed)
+    digest = hashlib.sha256(found.files.digest.encode())
+    for part in (column.sample, column.part, column.line):
+        digest.update(part.tobytes())
+    digest.update("\n".join(found.prompts).encode())
+    table = Table(rows.narrow(), {"pair": column}, f"{digest.hexdigest()}-{side}")
+    return TicData(
+        layout=found.name,
+        table=table,
+        periods=periods,
+        classes=found.classes,
+        files=_places(found.files, root),
+        counts=found.counts,
+        gaps=found.gaps,
+        notes=(*found.notes, *_long_captions(found)),
+    )
+
+
+def is_tic(root: Path) -> bool:
+    """Whether a folder has one of the layouts."""
+    return root.is_dir() and (has_datacomp(root) or has_splits(root) or has_lists(root))
+
+
+def _found(
+    root: Path,
+    *,
+    calendar: str | None,
+    shards: str | None,
+    images: Path | None,
+    pool: bool,
+    missing: str,
+    progress: Callable[[int], None],
+) -> Layout:
+    if has_datacomp(root):
+        return read_datacomp(root, calendar, pool=pool, missing=missing, progress=progress)
+    if has_splits(root):
+        return read_splits(root, images=images, missing=missing, progress=progress)
+    if has_lists(root):
+        return read_joined(root, shards, calendar, pool=pool, missing=missing, progress=progress)
+    raise OnwardError(
+        f"expected data of TiC-CLIP in {root}, found none of yearly/train/<YEAR>/*.tar, "
+        "monthly/train/<YYYYMM>/*.tar (TiC-DataComp's shards), <YEAR>.npy, "
+        "tic-datacomp_training_monthly/<YEAR>.tar (its lists of ids), "
+        "splits/{train,test}_batch_<batch>.csv, {train,test}_batch_<batch>__<8 digits>.tar "
+        "(TiC-YFCC, TiC-RedCaps). See docs/tic_data.md, or make a stand-in with: onward data make "
+        "tic-shards --out DIR"
+    )
+
+
+def _period(number: int, step: Step, rows: TicRows, share: float) -> TicPeriod:
+    rng = draws(Draws.HELD_OUT, number)
+    held = min(int(share * len(step.train)), MOST_VALIDATION)
+    apart = np.zeros(len(step.train), np.bool_)
+    apart[rng.permutation(len(step.train))[:held]] = True
+    more = {}
+    day = step.end
+    train = rows.add(step.train[~apart], PAIR, day)
+    validation, test = (
+        rows.retrieval(samples, day, rng) for samples in (step.train[apart], step.test)
+    )
+    if len(step.classified):
+        seen = rows.add(step.classified, ONLY_IMAGE, day)
+        more[ZERO_SHOT] = zero_shot_test(seen, step.labels, rows.prompts, rng)
+    return TicPeriod(step.name, step.start, step.end, train, test, validation, more)
+
+
+def _places(files: PairFiles, root: Path) -> tuple[Path, ...]:
+    """Return the folders that are read from."""
+    mine = {path.parent for path in files.paths} if isinstance(files, Shards) else set()
+    return (root, *sorted(path for path in mine if not path.is_relative_to(root)))
+
+
+def _long_captions(layout: Layout) -> tuple[str, ...]:
+    """Say once that captions are cut, if any are."""
+    learned = [layout.files.text_sizes[step.train] for step in layout.steps]
+    long = sum(int((sizes > CAPTION_BYTES).sum()) for sizes in learned)
+    return (f"{long:,} captions have more than {CAPTION_BYTES} bytes: they are cut",) * bool(long)

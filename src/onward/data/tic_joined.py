@@ -1,0 +1,243 @@
+"""TiC-DataComp as it is released: lists of ids, joined to the shards of a CommonPool of yours.
+
+The layout::
+
+    <root>/[tic-datacomp_training_yearly_noeval/]<YYYY>.npy
+    <root>/[tic-datacomp_training_monthly/]<YYYY>.tar            with <YYYYMM>.npy
+    <root>/tic-datacomp_retrieval_evals_year2uids.json
+    <root>/tic-datacompnet_year2uids.json                        with classnames.txt and
+    <root>/zeroshot_classification_templates.txt                 beside it, in ImageNet's order
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from onward.data.cache import cached
+from onward.data.pair_files import in_order
+from onward.data.shards import Shards, open_shards, shard_paths
+from onward.data.tic_layout import (
+    CLASSNAMES,
+    Layout,
+    Step,
+    is_time,
+    no_samples,
+    read_prompts,
+    span_of,
+    step_of,
+)
+from onward.data.uid_lists import (
+    UID,
+    class_lists,
+    is_uid,
+    listed_in,
+    open_list,
+    open_lists,
+    places_in,
+    uids_of,
+    year_lists,
+)
+from onward.errors import OnwardError
+from onward.types import Array, Rows
+
+YEARLY, MONTHLY = "tic-datacomp_training_yearly_noeval", "tic-datacomp_training_monthly"
+RETRIEVAL, CLASSES = "tic-datacomp_retrieval_evals_year2uids", "tic-datacompnet_year2uids"
+
+
+def has_lists(root: Path) -> bool:
+    """Whether a folder has lists of ids."""
+    return bool(_yearly(root) or _monthly(root))
+
+
+def read_joined(
+    root: Path,
+    shards: str | None,
+    calendar: str | None = None,
+    *,
+    pool: bool = False,
+    missing: str = "stop",
+    progress: Callable[[int], None] = lambda done: None,
+) -> Layout:
+    """Read which samples of a pool belong to which year or month.
+
+    Parameters
+    ----------
+    root
+        The folder with the lists.
+    shards
+        Your CommonPool: a folder of tars, or several joined by ``::``.
+    calendar
+        ``yearly`` or ``monthly``; by default the first of them whose lists are there.
+    pool
+        Whether the first year's tests are those of 2014, 2015 and 2016 put together.
+    missing
+        Whether to ``stop`` at samples without an image or a caption, or to ``skip`` them and tell.
+    progress
+        Called with how many more shards were looked through.
+    """
+    if shards is None:
+        raise OnwardError(
+            f"expected shards to join with the lists of ids in {root}, found none named. Say where "
+            "your copy of CommonPool is: shards=DIR, several joined by '::'"
+        )
+    tested = root / f"{RETRIEVAL}.json"
+    if not tested.is_file():
+        twin = (root / f"{RETRIEVAL}.pkl").is_file()
+        found = "its pickled twin, which is never opened" if twin else "none"
+        raise OnwardError(
+            f"expected the ids to test with in {tested}, found {found}. Fetch the JSON file from "
+            "Hugging Face, apple/TiC-DataComp"
+        )
+    paths = shard_paths(shards)
+    pool_shards, gaps = open_shards(paths, paths[0].parent, missing, progress)
+    calendar = calendar or ("yearly" if _yearly(root) else "monthly")
+    lists = _lists(root, calendar)
+    uids = _uids(pool_shards)
+    asked = _Asked(uids, root)
+    steps = _steps(lists, asked, calendar, pool=pool)
+    if not steps:
+        raise OnwardError(
+            f"expected samples of {shards} in the lists of ids in {root}, found none of the "
+            f"{len(uids):,} there both to learn and to test with. Are they shards of CommonPool?"
+        )
+    return Layout(
+        f"TiC-DataComp, {calendar}, ids joined to shards",
+        pool_shards,
+        steps,
+        asked.classes,
+        asked.prompts,
+        gaps=gaps,
+        notes=tuple(asked.notes),
+    )
+
+
+def _steps(
+    lists: Mapping[str, Array], asked: "_Asked", calendar: str, *, pool: bool
+) -> tuple[Step, ...]:
+    learned: dict[str, list[Rows]] = {}
+    tests: dict[str, list[Rows]] = {}
+    classified: dict[str, list[tuple[Rows, Rows]]] = {}
+    for time, listed in lists.items():
+        name = step_of(time, calendar)
+        # Monthly lists have the ids that are tested with, yearly ones do not.
+        here = np.flatnonzero(listed_in(listed, asked.uids))
+        learned.setdefault(name, []).append(here[~asked.tested[here]])
+        if calendar == "monthly" or pool or time == name:
+            within = here if calendar == "monthly" else None
+            tests.setdefault(name, []).append(asked.retrieval(time[:4], within))
+            classified.setdefault(name, []).append(asked.classes_of(time[:4], within))
+    steps = []
+    for name in sorted(learned):
+        train, test = np.concatenate(learned[name]), np.concatenate(tests.get(name, [no_samples()]))
+        if not len(train) or not len(test):
+            asked.notes.append(
+                f"{name} is left out: your shards have {len(train):,} samples to learn and "
+                f"{len(test):,} to test with"
+            )
+            continue
+        mine = classified.get(name, [])
+        rows = np.concatenate([rows for rows, _ in mine] or [no_samples()])
+        labels = np.concatenate([labels for _, labels in mine] or [no_samples()])
+        steps.append(Step(name, *span_of(name), train, test, rows, labels))
+    return tuple(steps)
+
+
+class _Asked:
+    """The samples of a pool that are tested with, by year."""
+
+    def __init__(self, uids: Array, root: Path) -> None:
+        self.uids = uids
+        self._retrieval = year_lists(root / f"{RETRIEVAL}.json")
+        self.tested = np.zeros(len(uids), np.bool_)
+        for listed in self._retrieval.values():
+            self.tested |= listed_in(listed, uids)
+        self._classes: Mapping[str, tuple[Array, Array, tuple[str, ...]]] = {}
+        self.classes: tuple[str, ...] = ()
+        self.prompts: tuple[str, ...] = ()
+        self.notes: list[str] = []
+        path = root / f"{CLASSES}.json"
+        if not path.is_file():
+            return
+        self._classes = class_lists(path)
+        for listed, _, _ in self._classes.values():
+            self.tested |= listed_in(listed, uids)
+        if not (root / CLASSNAMES).is_file():
+            self.notes.append(f"no test by prompts: there is no {CLASSNAMES} beside {path.name}")
+            self._classes = {}
+            return
+        self.classes, self.prompts = read_prompts(root)
+        synsets = next(iter(self._classes.values()))[2] if self._classes else ()
+        if len(synsets) != len(self.classes):
+            raise OnwardError(
+                f"expected as many names in {root / CLASSNAMES} as {path.name} has classes "
+                f"({len(synsets)}), found {len(self.classes)}"
+            )
+
+    def retrieval(self, year: str, within: Rows | None) -> Rows:
+        """Return the samples to retrieve of one year, or those among some samples."""
+        return self._among(self._retrieval.get(year), within)
+
+    def classes_of(self, year: str, within: Rows | None) -> tuple[Rows, Rows]:
+        """Return the samples to classify of one year, and their classes."""
+        if year not in self._classes:
+            return no_samples(), no_samples()
+        listed, labels, _ = self._classes[year]
+        rows = self._among(listed, within)
+        return rows, labels[places_in(listed, self.uids[rows])]
+
+    def _among(self, listed: Array | None, within: Rows | None) -> Rows:
+        if listed is None:
+            return no_samples()
+        rows = np.arange(len(self.uids)) if within is None else within
+        return rows[listed_in(listed, self.uids[rows])]
+
+
+def _yearly(root: Path) -> list[Path]:
+    found = in_order([*root.glob("*.npy"), *root.glob(f"{YEARLY}/*.npy")])
+    return [path for path in found if is_time(path.stem, "yearly")]
+
+
+def _monthly(root: Path) -> list[Path]:
+    found = in_order([*root.glob("*.tar"), *root.glob(f"{MONTHLY}/*.tar")])
+    return [path for path in found if is_time(path.stem, "yearly")]
+
+
+def _lists(root: Path, calendar: str) -> dict[str, Array]:
+    if calendar == "yearly":
+        return {path.stem: open_list(path) for path in _yearly(root)}
+    found: dict[str, Array] = {}
+    for path in _monthly(root):
+        lists = open_lists(path)
+        found |= {time: lists[time] for time in sorted(lists) if is_time(time, "monthly")}
+    return found
+
+
+def _uids(shards: Shards) -> Array:
+    """Return the id of every sample: in its key, or else in its json."""
+    return cached(f"uids-1-{shards.digest[:24]}", lambda: _read_uids(shards))
+
+
+def _read_uids(shards: Shards) -> Array:
+    found = np.empty(len(shards), UID)
+    for sample, key in enumerate(shards.keys.to_pylist()):
+        name = key.rpartition("/")[2].partition("-")[0]
+        if not is_uid(name):
+            name = _told(shards, sample)
+        found[sample] = uids_of([name])[0]
+    return found
+
+
+def _told(shards: Shards, sample: int) -> str:
+    told = shards.part(sample, "json") if shards.places["json_at"][sample] >= 0 else b""
+    try:
+        name = json.loads(told)["uid"]
+    except (ValueError, KeyError, TypeError):
+        name = None
+    if not isinstance(name, str) or not is_uid(name):
+        raise OnwardError(
+            f"expected an id of 32 hexadecimal letters in the key or in uid of the json of "
+            f"{shards.where(sample)}, found neither"
+        )
+    return name

@@ -1,0 +1,169 @@
+"""What the released layouts of TiC-CLIP come to, before rows and tests are made of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onward.data.clear_listing import read_json
+from onward.data.counts import Count
+from onward.data.pair_files import PairFiles
+from onward.errors import OnwardError
+from onward.types import Rows
+
+FIRST_YEAR, MERGED = 2014, 2016
+"""TiC-DataComp's first period is all that there is up to the end of 2016."""
+CLASSNAMES, TEMPLATES = "classnames.txt", "zeroshot_classification_templates.txt"
+_LISTED = 5
+
+
+def no_samples() -> Rows:
+    """Return no samples."""
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A period as a layout has it, in numbers of samples.
+
+    Parameters
+    ----------
+    name
+        The year, the month (201403) or the years (2004-2008).
+    start, end
+        Its first and last day.
+    train
+        Samples to learn from.
+    test
+        Samples whose images and texts are to find each other.
+    classified
+        Samples whose images are to find their class; ``labels`` has its number.
+    """
+
+    name: str
+    start: date
+    end: date
+    train: Rows
+    test: Rows
+    classified: Rows = field(default_factory=no_samples)
+    labels: Rows = field(default_factory=no_samples)
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """All that was found on disk.
+
+    Parameters
+    ----------
+    name
+        What the layout is called.
+    files
+        Where the samples lie.
+    steps
+        The periods, in order of time.
+    classes
+        The names of classes, where images are classified by prompts.
+    prompts
+        What stands for each of them: one line for each template.
+    counts
+        Numbers that the layout tells of itself, beside what was found.
+    gaps
+        What is missing or broken, where it was asked to go on without it.
+    notes
+        What else is to be told about it.
+    """
+
+    name: str
+    files: PairFiles
+    steps: tuple[Step, ...]
+    classes: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    counts: tuple[Count, ...] = ()
+    gaps: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def span_of(name: str) -> tuple[date, date]:
+    """Return the first and last day of a year or a month.
+
+    Examples
+    --------
+    >>> span_of("201402")
+    (datetime.date(2014, 2, 1), datetime.date(2014, 2, 28))
+    >>> span_of("2016")
+    (datetime.date(2014, 1, 1), datetime.date(2016, 12, 31))
+    """
+    year = int(name[:4])
+    if len(name) == 4:
+        return date(FIRST_YEAR if year == MERGED else year, 1, 1), date(year, 12, 31)
+    start = date(year, int(name[4:]), 1)
+    return start, (start + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+
+
+def is_time(name: str, calendar: str) -> bool:
+    """Whether a name is that of a year, or of a month."""
+    if not name.isdigit() or len(name) != {"yearly": 4, "monthly": 6}[calendar]:
+        return False
+    return calendar == "yearly" or 1 <= int(name[4:]) <= 12
+
+
+def step_of(time: str, calendar: str) -> str:
+    """Return the name of the period that a year or a month belongs to."""
+    return str(max(int(time), MERGED)) if calendar == "yearly" else time
+
+
+def read_prompts(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of classes, and what stands for each: its name in each template."""
+    names = tuple(_lines(folder / CLASSNAMES))
+    templates = _lines(folder / TEMPLATES)
+    if not names or not templates:
+        raise OnwardError(
+            f"expected names of classes and templates of prompts in {folder}, found an empty file"
+        )
+    alone = [template for template in templates if "{c}" not in template and "{}" not in template]
+    if alone:
+        raise OnwardError(
+            f"expected {{c}} where the class stands in each line of {folder / TEMPLATES}, found "
+            f"{alone[0]!r}"
+        )
+    forms = [template.replace("{c}", "{}") for template in templates]
+    return names, tuple("\n".join(form.replace("{}", name) for form in forms) for name in names)
+
+
+def read_object(path: Path, what: str) -> dict[str, Any]:
+    """Return the object in a JSON file, or say that there is none."""
+    found = read_json(path)
+    if not isinstance(found, dict):
+        raise OnwardError(f"expected {what} in {path}, found another kind of JSON. Fetch it again")
+    return found
+
+
+def right_or_noted(counts: Sequence[Count], missing: str) -> tuple[str, ...]:
+    """Raise if any numbers differ, or return what is to be told about them."""
+    wrong = [count for count in counts if not count.right]
+    told = [
+        f"{count.source} has {count.expected:,} {count.what}, found {count.found:,}"
+        for count in wrong
+    ]
+    if told and missing == "stop":
+        more = "" if len(told) <= _LISTED else f"; and {len(told) - _LISTED} more"
+        raise OnwardError(
+            f"expected as many samples as the data says it has: {'; '.join(told[:_LISTED])}{more}. "
+            "Fetch these shards again, or go on with what is there with missing=skip, which is "
+            "recorded"
+        )
+    return tuple(told)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        content = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OnwardError(
+            f"expected one name or template on each line of {path}, found a file that cannot be "
+            f"read ({error}). Fetch it again"
+        ) from error
+    return [line.strip() for line in content.splitlines() if line.strip()]

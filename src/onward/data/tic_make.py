@@ -1,0 +1,90 @@
+"""Write dated pairs in the layouts in which TiC-CLIP's data is released."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from onward.data.chosen_pairs import ChosenPairs
+from onward.data.dated_pairs import DatedPairs
+from onward.data.emoji_history import FOLDER
+from onward.data.split import held_out, uniform
+from onward.data.tic_make_datacomp import write_datacomp, write_ids
+from onward.data.tic_make_splits import write_redcaps, write_yfcc
+from onward.errors import OnwardError, unknown
+from onward.files import publish_folder
+from onward.types import Holdout, Rows
+
+SAMPLES = 160
+"""Pairs of a month to learn from, at most; a quarter as many to test with."""
+_TEST = Holdout(0.2)
+LAYOUTS = {
+    "datacomp": write_datacomp,
+    "ids": write_ids,
+    "yfcc": write_yfcc,
+    "redcaps": write_redcaps,
+}
+
+
+def make_tic_shards(
+    out: Path,
+    pairs: DatedPairs,
+    layout: str = "datacomp",
+    *,
+    seed: int = 0,
+    samples: int = SAMPLES,
+    progress: Callable[[int], None] = lambda done: None,
+) -> int:
+    """Write a folder in a released layout, and return how many pairs it has.
+
+    The same pairs, seed and numbers give the same bytes. The folder is there whole or not at all.
+
+    Parameters
+    ----------
+    out
+        A folder that does not exist, or is empty.
+    pairs
+        What is written.
+    layout
+        ``datacomp``: shards by year and by month, with tests; ``ids``: lists of ids and a pool to
+        join them with; ``yfcc`` and ``redcaps``: tables over a folder of images, and tars.
+    seed
+        Another seed takes other pairs, and tests with others.
+    samples
+        How many pairs of a month, at most.
+    progress
+        Called with how many more images were written.
+    """
+    if layout not in LAYOUTS:
+        raise unknown("layout", layout, LAYOUTS, "onward data make --help")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise OnwardError(f"expected a new or an empty folder, found {out} in use. Choose another")
+    chosen = _chosen(pairs, seed, samples)
+
+    def fill(draft: Path) -> None:
+        LAYOUTS[layout](ChosenPairs(pairs, chosen, seed, progress), draft)
+        # The artists' terms go where their drawings go.
+        for path in FOLDER.glob("*.txt"):
+            (draft / path.name).write_bytes(path.read_bytes())
+
+    publish_folder(out, fill)
+    return sum(len(rows) for rows in chosen.values())
+
+
+def _chosen(pairs: DatedPairs, seed: int, samples: int) -> dict[tuple[str, str], Rows]:
+    """Return rows by month and use. A group is on one side of the split in all months."""
+    months = np.char.replace(pairs.days.astype("datetime64[M]").astype(str), "-", "")
+    tested = held_out(pairs.groups, _TEST, seed)
+    place = uniform(np.array(pairs.ids), f"shards {seed}")
+    found = {}
+    for month in np.unique(months).tolist():
+        for use, side, most in (("train", ~tested, samples), ("test", tested, samples // 4)):
+            rows = np.flatnonzero((months == month) & side)
+            rows = rows[np.argsort(place[rows], kind="stable")][: max(most, 1)]
+            if not len(rows):
+                raise OnwardError(
+                    f"expected pairs to learn and to test with in every month, found none to "
+                    f"{use} in {month}. Take months with few pairs out of the data"
+                )
+            found[month, use] = rows
+    return found
