@@ -1,12 +1,17 @@
 """TiC-CLIP's emoji edition: what is shown, what is asked, and what nothing gives away."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import onward
-from onward.benchmarks.tic import UNSEEN, ZERO_SHOT, cut_emoji
+from onward.benchmarks import retrained
+from onward.benchmarks.tic_emoji import UNSEEN, ZERO_SHOT, cut_emoji
 from onward.checks import check_method, check_stream, tiny_pairs
+from onward.data.dated_pairs import emoji_pairs
 from onward.data.emoji_history import GROUPS
+from onward.data.tic_make import make_tic_shards
 from onward.errors import OnwardError
 from onward.methods import METHODS
 from onward.tasks.image_text import ImageText
@@ -167,3 +172,19 @@ def test_every_method_of_pairs_passes_its_checks(name: str) -> None:
 def test_neither_patching_nor_replay_sees_ahead(name: str) -> None:
     only = ("keeps_only_what_it_holds", "sees_only_the_past")
     assert len(check_method(name, tiny_pairs(), only=only).passed) == len(only)
+
+
+def test_a_folder_of_shards_is_a_stream_too(tmp_path: Path) -> None:
+    pairs = emoji_pairs()
+    make_tic_shards(tmp_path / "shards", pairs, "datacomp", seed=0, samples=6)
+    benchmark = onward.load("tic", data=str(tmp_path / "shards"), validation=0.2)
+    report = check_stream(benchmark)
+    assert "preparation_sees_only_the_past" in {each.check for each in report.passed}
+    quick = retrained(benchmark, {"iterations": 2, "batch_size": 4})
+    record = onward.run(quick, "patching")
+    assert record.period_tests[0] == PERIOD
+    assert np.isfinite(record.matrix()).all()
+    with pytest.raises(OnwardError, match="option of the emoji edition"):
+        onward.load("tic", data=str(tmp_path / "shards"), splits=2)
+    with pytest.raises(OnwardError, match="expected data of TiC-CLIP"):
+        onward.load("tic", data=str(tmp_path / "yearly"))

@@ -9,6 +9,7 @@ import pytest
 
 from onward.results.record import RunRecord
 from onward.results.schema import Cost, RunSpec, Score
+from onward.types import PERIOD
 
 Make = Callable[..., RunRecord]
 TESTS = {"iid": "all", "streaming": "future", "offline": "last"}
@@ -83,7 +84,12 @@ def _decisions(cube: Any, classes: tuple[str, ...]) -> dict[int, tuple[pa.Table,
                 tested_on += [period] * 10
                 target += [label] * 10
                 decision += [label] * right + [label + 1] * (10 - right)
-        columns = {"tested_on": tested_on, "target": target, "decision": decision}
+        columns = {
+            "test": [PERIOD] * len(target),
+            "tested_on": tested_on,
+            "target": target,
+            "decision": decision,
+        }
         result[learned_upto] = (pa.table(columns), classes)
     return result
 

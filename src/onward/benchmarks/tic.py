@@ -6,63 +6,40 @@ image find its text among those of that year, and a text its image? Does it find
 class?
 """
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.start_weights import weights_option
+from onward.benchmarks.tic_emoji import FILTERS, SNAPSHOTS, cut_at_random, cut_emoji
 from onward.benchmarks.tic_recipes import USUAL_SCALE, in_parts, macs_of_a_period, recipes_of
 from onward.data.cache import cache_folder
-from onward.data.emoji_history import FOLDER, GROUPS, TWEMOJI, group_numbers
-from onward.data.split import held_out, uniform
-from onward.data.tic_emoji import (
-    CAPTION,
-    DRAWING,
-    PAIR,
-    PROMPT,
-    RENDERING,
-    load_tic_emoji,
-    with_pairs,
-)
+from onward.data.emoji_history import FOLDER
+from onward.data.tic_emoji import load_tic_emoji, with_pairs
+from onward.data.tic_folder import TicData, read_tic
 from onward.errors import OnwardError, unknown
 from onward.protocols import BUDGETED
-from onward.seeds import Draws, draws
 from onward.tasks.image_text import ImageText
-from onward.types import (
-    Benchmark,
-    Card,
-    Holdout,
-    Period,
-    Protocol,
-    Rows,
-    Samples,
-    Stream,
-    Table,
-)
+from onward.train.recipe import Recipe
+from onward.types import Benchmark, Card, Period, Protocol, Released, Samples, Stream, Table
 
 LISTED = Listed(
-    summary="Does a drawing still find its caption, and a caption its drawing, as years go by?",
+    summary="Does an image still find its text, and a text its image, as years go by?",
     task="image_text",
     data=("emoji", "a folder with dated shards"),
     recipes=("cpu", "paper"),
     protocols=tuple(BUDGETED),
 )
-UNSEEN, ZERO_SHOT = "unseen", "zero_shot"
-# Identities that no model learns, in any period, and how many are asked for in a test: always as
-# many, since more candidates make every question harder.
-_UNSEEN = Holdout(0.2)
-_POOL, _VALIDATION = 250, 150
-_SNAPSHOTS = 8
-
-
-def _is_basic(caption: str) -> bool:
-    return len(caption.split()) > 2 and len(caption) > 5
-
-
-_FILTERS: Mapping[str, Callable[[str], bool]] = {"all": lambda caption: True, "basic": _is_basic}
+_CITATION = "Garg et al., TiC-CLIP, ICLR 2024"
+# What pairs without classes are one of.
+_ONE_CLASS = ("pair",)
+_SMALL_SIDE, _SIDE = 32, 224
 
 
 def load(
@@ -74,7 +51,12 @@ def load(
     model: str | None = None,
     weights: str | None = None,
     splits: int | None = None,
-    captions: str = "all",
+    captions: str | None = None,
+    size: int | None = None,
+    calendar: str | None = None,
+    shards: str | None = None,
+    validation: float | None = None,
+    missing: str | None = None,
 ) -> Benchmark:
     """Load TiC-CLIP: its emoji edition, or dated shards from a folder.
 
@@ -106,23 +88,59 @@ def load(
     captions
         Emoji: ``all``, or ``basic``, which learns from captions of more than two words and five
         letters, as the paper's basic filter has it.
+    size
+        A folder: the side of images; by default 224, and 32 for the recipe ``cpu``.
+    calendar, shards, validation, missing
+        A folder: see `onward.data.tic_folder.read_tic`.
     """
     if protocol not in BUDGETED:
         raise unknown("protocol", protocol, BUDGETED, "onward list benchmarks")
     recipes = recipes_of(scale, model, weights)
     if recipe not in recipes:
         raise unknown("recipe", recipe, recipes, "onward list benchmarks")
-    if data != "emoji":
-        raise unknown("data of tic", data, ["emoji"], "onward list data")
-    if captions not in _FILTERS:
-        raise unknown("filter of captions", captions, _FILTERS, "docs/tic.md")
+    of_emoji = _given(splits=splits, captions=captions)
+    of_folder = _given(
+        size=size, calendar=calendar, shards=shards, validation=validation, missing=missing
+    )
+    if data == "emoji":
+        _refuse(of_folder, "the emoji edition", "a folder")
+        made = _emoji(recipes, recipe, splits, captions or "all")
+    elif os.sep in data or Path(data).expanduser().is_dir():
+        _refuse(of_emoji, "a folder", "the emoji edition")
+        made = _folder(data, recipes, recipe, of_folder)
+    else:
+        raise unknown("data of tic", data, ["emoji", "<a folder>"], "onward list data")
+    limits = {"macs": float(macs_of_a_period(made.recipes[recipe]))}
+    return replace(
+        made,
+        protocol=replace(BUDGETED[protocol], split=made.protocol.split, limits=limits),
+        options={**made.options, **weights_option(weights)},
+    )
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _refuse(options: Mapping[str, Any], here: str, there: str) -> None:
+    if options:
+        raise OnwardError(
+            f"expected no {', '.join(options)} for {here}: that is an option of {there}"
+        )
+
+
+def _emoji(
+    recipes: Mapping[str, Recipe], recipe: str, splits: int | None, captions: str
+) -> Benchmark:
+    if captions not in FILTERS:
+        raise unknown("filter of captions", captions, FILTERS, "docs/tic.md")
     if splits is not None:
         if splits < 1:
             raise OnwardError(f"expected 1 or more splits, found {splits}")
-        recipes = {name: in_parts(each, _SNAPSHOTS, splits) for name, each in recipes.items()}
-    cut = partial(cut_emoji, keeps=_FILTERS[captions])
+        recipes = {name: in_parts(each, SNAPSHOTS, splits) for name, each in recipes.items()}
+    cut = partial(cut_emoji, keeps=FILTERS[captions])
     raw = load_tic_emoji()
-    limits = {"macs": float(macs_of_a_period(recipes[recipe]))}
+    kinds, counts = np.unique(raw.values("kind"), return_counts=True)
     return Benchmark(
         name="tic",
         data="emoji",
@@ -130,144 +148,72 @@ def load(
             title="TiC-CLIP, emoji edition",
             summary=LISTED.summary,
             licence="art Apache-2.0 (Noto), second artist CC-BY-4.0 (Twemoji)",
-            citation="Garg et al., TiC-CLIP, ICLR 2024",
-            numbers=_counts(raw),
+            citation=_CITATION,
+            numbers={f"{kind}_rows": int(n) for kind, n in zip(kinds, counts, strict=True)},
         ),
         task=ImageText(),
-        protocol=replace(BUDGETED[protocol], limits=limits),
+        protocol=BUDGETED["budget"],
         raw=raw,
         prepare=with_pairs,
         cut=cut if splits is None else partial(cut_at_random, cut, splits),
         recipes=recipes,
         recipe=recipe,
         files=(FOLDER, cache_folder()),
-        options=weights_option(weights)
-        | ({} if splits is None else {"splits": splits})
-        | ({} if captions == "all" else {"captions": captions}),
+        options=_given(splits=splits, captions=None if captions == "all" else captions),
     )
 
 
-def _counts(table: Table) -> dict[str, int]:
-    kinds, counts = np.unique(table.values("kind"), return_counts=True)
-    return {f"{kind}_rows": int(count) for kind, count in zip(kinds, counts, strict=True)}
+def _folder(
+    data: str, recipes: Mapping[str, Recipe], recipe: str, options: Mapping[str, Any]
+) -> Benchmark:
+    side = options.get("size", _SMALL_SIDE if recipe == "cpu" else _SIDE)
+    read: dict[str, Any] = {name: value for name, value in options.items() if name != "size"}
+    found = read_tic(Path(data).expanduser(), side=side, **read)
+    return Benchmark(
+        name="tic",
+        data=data,
+        card=Card(
+            title=f"TiC-CLIP, {found.layout}",
+            summary=LISTED.summary,
+            licence="as the data's owners say",
+            citation=_CITATION,
+            numbers={"rows": len(found.table)},
+        ),
+        task=ImageText(),
+        # Who is tested was decided by who released the data.
+        protocol=replace(BUDGETED["budget"], split=Released(1)),
+        raw=found.table,
+        prepare=_pairs_as_inputs,
+        cut=partial(_cut_folder, found),
+        recipes=recipes,
+        recipe=recipe,
+        files=(*found.files, cache_folder()),
+        options={
+            name: value for name, value in options.items() if name not in ("missing", "shards")
+        },
+    )
 
 
-def cut_emoji(
-    table: Table, protocol: Protocol, seed: int, *, keeps: Callable[[str], bool]
-) -> Stream:
-    """Cut the emoji history into periods, one per snapshot, with their tests.
-
-    Only pairs with a caption that `keeps` accepts are learned.
-    """
-    asked = _Asked(table, seed)
-    kept = np.array([keeps(text) for text in table.columns.column("text").to_pylist()])
-    snapshot, kind = table.values("snapshot"), table.values("kind")
-    order = draws(Draws.ORDER, seed).permutation(len(table))
-    days = table.values("time").astype("datetime64[D]")
-    periods, last = [], int(snapshot.max())
-    for number in range(last + 1):
-        here = (snapshot == number) & (kind == PAIR)
-        after = days[(snapshot == min(number + 1, last)) & (kind == PAIR)].max()
-        start = days[here].min()
-        learned = order[(here & kept & ~asked.unseen)[order]]
-        known, rest = asked.pool(number, RENDERING, seen=True)
-        new, _ = asked.pool(number, DRAWING, seen=False)
-        periods.append(
-            Period(
-                index=number,
-                name=str(start)[:7],
-                start=start.item(),
-                end=after.item(),
-                train=Samples(learned, asked.labels[learned]),
-                test=asked.retrieval(known),
-                classes=GROUPS,
-                validation=asked.retrieval(rest[:_VALIDATION]),
-                more={UNSEEN: asked.retrieval(new), ZERO_SHOT: asked.zero_shot(new)},
-            )
-        )
-    known, _ = asked.pool(TWEMOJI, DRAWING, seen=True)
-    new, _ = asked.pool(TWEMOJI, DRAWING, seen=False)
-    static = {"twemoji": asked.retrieval(known), "twemoji_zero_shot": asked.zero_shot(new)}
-    return Stream(table, tuple(periods), static)
+def _pairs_as_inputs(table: Table) -> Table:
+    return table.with_input(table.wide["pair"])
 
 
-def cut_at_random(
-    cut: Callable[[Table, Protocol, int], Stream],
-    parts: int,
-    table: Table,
-    protocol: Protocol,
-    seed: int,
-) -> Stream:
-    """Deal what all periods of a stream bring into parts, in no order of time.
-
-    After each part, the tests of all snapshots are given as one, 250 of their drawings.
-    """
-    dated = cut(table, protocol, seed)
-    everything = Samples.join([period.train for period in dated])
-    order = draws(Draws.ORDER, seed, parts).permutation(len(everything))
-    test = _Asked(table, seed).retrieval_of_all()
+def _cut_folder(found: TicData, table: Table, protocol: Protocol, seed: int) -> Stream:
+    """Make the periods that a folder has; seeds change the order in which pairs are learned."""
+    classes = found.classes or _ONE_CLASS
     periods = tuple(
         Period(
             index=index,
-            name=f"part {index + 1} of {parts}",
-            start=None,
-            end=None,
-            train=everything[np.sort(rows)],
-            test=test,
-            classes=GROUPS,
+            name=period.name,
+            start=period.start,
+            end=period.end,
+            # No pair has a class of its own: prompts are asked for in tests alone.
+            train=Samples(period.train, np.zeros(len(period.train), np.int64)),
+            test=period.test,
+            classes=classes,
+            validation=period.validation,
+            more=period.more,
         )
-        for index, rows in enumerate(np.array_split(order, parts))
+        for index, period in enumerate(found.periods)
     )
     return Stream(table, periods)
-
-
-class _Asked:
-    """What can be asked of one seed's split."""
-
-    def __init__(self, table: Table, seed: int) -> None:
-        self._kind, self._snapshot = table.values("kind"), table.values("snapshot")
-        self._code, self._seed = table.values("code"), seed
-        self.labels = group_numbers(table.values("label"))
-        self.unseen = held_out(table.values("group"), _UNSEEN, seed)
-        # The same codes first in every period, as far as they are there.
-        self._place = uniform(self._code, f"asked {seed}")
-        captions = np.flatnonzero(self._kind == CAPTION)
-        self._caption = dict(zip(self._code[captions].tolist(), captions.tolist(), strict=True))
-        self._prompts = np.flatnonzero(self._kind == PROMPT)
-
-    def pool(self, snapshot: int, kind: str, *, seen: bool) -> tuple[Rows, Rows]:
-        """Return the images that are asked about in a snapshot, and all others that could be."""
-        here = (self._snapshot == snapshot) & (self._kind == kind) & (self.unseen != seen)
-        rows = np.flatnonzero(here)
-        rows = rows[np.argsort(self._place[rows], kind="stable")]
-        return rows[:_POOL], rows[_POOL:]
-
-    def retrieval(self, images: Rows) -> Samples:
-        """Ask each image for its caption, and each caption for its image."""
-        captions = np.array([self._caption[code] for code in self._code[images].tolist()])
-        rng = draws(Draws.ORDER, self._seed, int(images[0]))
-        seen, read = rng.permutation(len(images)), rng.permutation(len(images))
-        rows = np.concatenate([images[seen], captions[read]])
-        return Samples(
-            rows, np.concatenate([_place_in(read)[seen], _place_in(seen)[read]])[:, None]
-        )
-
-    def retrieval_of_all(self) -> Samples:
-        """Ask about 250 emoji, each as it was drawn in one of the snapshots."""
-        rows = np.flatnonzero((self._kind == RENDERING) & ~self.unseen)
-        shuffled = draws(Draws.ORDER, self._seed).permutation(rows)
-        once = shuffled[np.sort(np.unique(self._code[shuffled], return_index=True)[1])]
-        return self.retrieval(once[:_POOL])
-
-    def zero_shot(self, images: Rows) -> Samples:
-        """Ask each image for its class, among the prompts of all."""
-        nothing = np.full(len(self._prompts), -1)
-        answers = np.concatenate([self.labels[images], nothing])
-        return Samples(np.concatenate([images, self._prompts]), answers[:, None])
-
-
-def _place_in(order: Rows) -> Rows:
-    """Return where each number stands in an order."""
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return place

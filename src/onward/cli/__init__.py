@@ -7,7 +7,19 @@ from typing import Annotated
 import typer
 
 from onward import __version__
-from onward.cli import budget, check, data, demo, listing, pretrain, reproduce, run, show, tune
+from onward.cli import (
+    budget,
+    check,
+    data,
+    demo,
+    evaluate,
+    listing,
+    pretrain,
+    reproduce,
+    run,
+    show,
+    tune,
+)
 from onward.cli.voice import one_voice
 
 
@@ -30,6 +42,7 @@ app.command("run")(run.run)
 app.command("pretrain")(pretrain.pretrain)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
+app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
 app.command("budget")(budget.budget)
 app.add_typer(check.app, name="check")

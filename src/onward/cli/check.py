@@ -122,10 +122,6 @@ def data(
     root: Annotated[
         Path | None, typer.Option(help="clad: the folder that holds SSLAD-2D; tic: the folder.")
     ] = None,
-    calendar: Annotated[str | None, typer.Option(help="tic: yearly or monthly.")] = None,
-    shards: Annotated[
-        str | None, typer.Option(help="tic, lists of ids: your pool, several joined by '::'.")
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Read every image and every row of features in full, and list what is broken.
@@ -135,9 +131,7 @@ def data(
     otherwise.
     """
     if source.benchmark == "tic":
-        _tic(
-            _named_folder(source, root, "tic", "TiC-CLIP's data"), calendar, shards, as_json=as_json
-        )
+        _tic(_named_folder(source, root, "tic", "TiC-CLIP's data"), source, as_json=as_json)
         return
     if source.benchmark == "clad-c":
         folder = _soda_folder(source, root)
@@ -186,7 +180,8 @@ def _named_folder(source: Source, root: Path | None, name: str, what: str) -> Pa
     return root.expanduser()
 
 
-def _tic(root: Path, calendar: str | None, shards: str | None, *, as_json: bool) -> None:
+def _tic(root: Path, source: Source, *, as_json: bool) -> None:
+    calendar, shards = (source.options.get(name) for name in ("calendar", "shards"))
     found = read_tic(root, side=32, calendar=calendar, shards=shards, missing="skip", window=0)
     with reading(tic_images(found), "images") as progress:
         problems = [*found.gaps, *check_tic(found, progress)]

@@ -78,7 +78,7 @@ _LOADED = {
         str | None, typer.Option(help="iirc: a JSON file with a hierarchy of yours.")
     ],
     "validation": Annotated[
-        float | None, typer.Option(help="iirc: share that is held back for validation.")
+        float | None, typer.Option(help="iirc, tic: share that is held back for validation.")
     ],
     "subgroups": Annotated[str | None, typer.Option(help="iirc, emoji: chosen or all.")],
     "order": Annotated[
@@ -103,6 +103,10 @@ _LOADED = {
     ],
     "captions": Annotated[
         str | None, typer.Option(help="tic, emoji: which captions are learned, all or basic.")
+    ],
+    "calendar": Annotated[str | None, typer.Option(help="tic: yearly or monthly.")],
+    "shards": Annotated[
+        str | None, typer.Option(help="tic, lists of ids: your pool, several joined by '::'.")
     ],
     "grain": Annotated[
         str | None, typer.Option(help="online: samples shown at a time, or day. Default: 10.")

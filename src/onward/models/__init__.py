@@ -5,7 +5,8 @@ from functools import partial
 
 import torch
 
-from onward.models.clip import Clip, ClipConfig
+from onward.models.clip import Clip
+from onward.models.clip_config import CONFIGS
 from onward.models.convnet import ConvNet
 from onward.models.heads import make_head
 from onward.models.mlp import MLP
@@ -27,9 +28,7 @@ def linear(
 MODELS: Mapping[str, Callable[..., Model]] = {
     "linear": linear,
     "mlp": MLP,
-    "clip_small": Clip,
-    "clip_vit_b16": partial(Clip, config=ClipConfig("ViT-B-16")),
-    "clip_vit_b32": partial(Clip, config=ClipConfig("ViT-B-32")),
+    **{name: partial(Clip, config=config) for name, config in CONFIGS.items()},
     "convnet": ConvNet,
     "resnet18": ResNet18,
     "resnet32": ResNet32,

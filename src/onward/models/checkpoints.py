@@ -1,11 +1,7 @@
 """Weights of published encoders, under whatever names they were published."""
 
-import importlib
-import importlib.util
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import safetensors
@@ -16,12 +12,13 @@ from torch.nn import functional
 
 from onward.errors import OnwardError
 from onward.models.encoder import Encoder, empty_encoder
+from onward.models.open_clip_loader import open_clip, quietly
 from onward.models.tensor_files import read_tensors
-from onward.models.torchvision_loader import torchvision
 from onward.models.weights_folder import WEIGHTS, read_card
 
 # What published files wrap their weights in.
 _WRAPPERS = ("state_dict", "model", "model_state_dict")
+_PARALLEL = "module."
 # Layers of a ResNet that is a plain sequence of its parts.
 _NUMBERED = {"0": "conv1", "1": "bn1", "4": "layer1", "5": "layer2", "6": "layer3", "7": "layer4"}
 _NAMED = 3
@@ -71,17 +68,9 @@ def published_resnet50(path: Path, prefixes: Sequence[str]) -> Encoder:
 
 def published_clip(path: Path) -> Callable[[Tensor], Tensor]:
     """Return what CLIP's RN50 reads from pixels, of length 1, with the weights of a file."""
-    if importlib.util.find_spec("open_clip") is None:
-        raise OnwardError(
-            "expected open_clip, which has the architecture of the backbone clip, found none. "
-            "Install it: pip install 'onward[clip]'"
-        )
-    torchvision()  # open_clip imports it, also where it does not load by itself
-    open_clip: Any = importlib.import_module("open_clip")
-    # It warns of random weights, which are replaced at once.
-    logging.disable(logging.WARNING)
-    visual: nn.Module = open_clip.create_model("RN50-quickgelu", pretrained=None).visual.eval()
-    logging.disable(logging.NOTSET)
+    library = open_clip()
+    with quietly():
+        visual: nn.Module = library.create_model("RN50-quickgelu", pretrained=None).visual.eval()
     prefix = "visual."
     weights = read_weights(path)
     fit(
@@ -120,6 +109,13 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         for name, value in found.items()
         if isinstance(value, np.ndarray)
     }
+
+
+def unwrapped(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return weights without the word that training on several devices puts before all names."""
+    if not all(name.startswith(_PARALLEL) for name in weights):
+        return dict(weights)
+    return {name.removeprefix(_PARALLEL): value for name, value in weights.items()}
 
 
 def fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:

@@ -1,82 +1,31 @@
 """CLIP: an image tower and a text tower of open_clip, which meet in one space."""
 
 import copy
-import logging
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
 from onward.errors import OnwardError
+from onward.models.clip_config import SMALL, ClipConfig
 from onward.models.device import device
 from onward.models.drawing import drawing_from
 from onward.models.macs import forward_macs
 from onward.models.open_clip_loader import open_clip
 from onward.models.pixels import normalised, scale_of
-from onward.models.tokens import Tokens
 from onward.pairs import PairLayout
+from onward.table import Array
 
 # How sharp similarities may become, as in CLIP.
 _SHARPEST = math.log(100)
 # How many samples are looked at together where nothing is learned.
 _AT_A_TIME = 256
-
-
-@dataclass(frozen=True)
-class ClipConfig:
-    """What a CLIP is made of: a configuration of open_clip, by name or written out."""
-
-    name: str
-    written_out: Mapping[str, Any] | None = None
-
-    def made(self) -> Any:
-        """Return a new model with weights of open_clip's own drawing."""
-        library = open_clip()
-        if self.written_out is not None:
-            return library.model.CLIP(**copy.deepcopy(dict(self.written_out)))
-        # It warns of random weights, which are what is asked for here.
-        logging.disable(logging.WARNING)
-        try:
-            return library.create_model(self.name)
-        finally:
-            logging.disable(logging.NOTSET)
-
-    def tokens(self) -> Tokens:
-        """Return its tokenizer."""
-        if self.written_out is None:
-            return Tokens(self.name)
-        text = self.written_out["text_cfg"]
-        return Tokens(None, text["context_length"], text["vocab_size"])
-
-
-# Of 32 pixels and 24 tokens: learns enough of 1,200 drawings in a quarter of a minute to tell
-# methods apart. Convolutions would take twice the time here.
-SMALL = ClipConfig(
-    "small",
-    {
-        "embed_dim": 128,
-        "vision_cfg": {
-            "image_size": 32,
-            "patch_size": 8,
-            "width": 64,
-            "layers": 2,
-            "head_width": 32,
-            "mlp_ratio": 2,
-        },
-        "text_cfg": {
-            "context_length": 24,
-            "vocab_size": 8192,
-            "width": 48,
-            "heads": 2,
-            "layers": 1,
-        },
-    },
-)
 
 
 class Clip:
@@ -153,9 +102,19 @@ class Clip:
         return self._macs
 
     @property
+    def side(self) -> tuple[int, int]:
+        """Height and width of the images that its tower looks at."""
+        return self._side
+
+    @property
     def size(self) -> int:
         """The number of parameters."""
         return sum(parameter.numel() for parameter in self.parameters.values())
+
+    @property
+    def width(self) -> int:
+        """How many numbers a direction has."""
+        return self._width
 
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew, or begin again with those of the file."""
@@ -166,6 +125,21 @@ class Clip:
     def grow(self, classes: int, generator: torch.Generator) -> None:
         """Know of more classes."""
         self.classes = max(self.classes, classes)
+
+    def seeing(self, shape: tuple[int, ...]) -> "Clip":
+        """Return the same model, weights and all, for pairs with images of another shape."""
+        other = copy.copy(self)
+        other._layout = PairLayout(shape)
+        return other
+
+    def fit(self, image: Any) -> Array:
+        """Return an image of Pillow as bytes (height, width, 3), cut and scaled as for its tower.
+
+        As open_clip does it, but for the normalisation, which `predict` does.
+        """
+        for step in self._fitting[:-2]:  # the last two make numbers of it, and normalise them
+            image = step(image)
+        return np.asarray(image, np.uint8)
 
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return what is made of images and texts."""
@@ -223,13 +197,20 @@ class Clip:
         other._take(net.requires_grad_(requires_grad=False))
         return other
 
+    @cached_property
+    def _fitting(self) -> list[Any]:
+        said = getattr(self._net.visual, "preprocess_cfg", {})
+        ways = {name: said[name] for name in ("interpolation", "resize_mode") if name in said}
+        steps = open_clip().image_transform(self._side, is_train=False, **ways).transforms
+        return list(steps)
+
     def _made(self, generator: torch.Generator) -> Any:
         with drawing_from(generator):
             net = self._config.made()
         if self._weights is not None:
-            from onward.models.checkpoints import read_weights, require_fit
+            from onward.models.checkpoints import read_weights, require_fit, unwrapped
 
-            read = read_weights(self._weights)
+            read = unwrapped(read_weights(self._weights))
             require_fit(net, read, self._weights, of=f"open_clip's {self._config.name}")
             net.load_state_dict(read)
         if self._recomputes:
@@ -272,9 +253,10 @@ class Clip:
 
     def _of_texts(self, rows: torch.Tensor) -> torch.Tensor:
         lines = [text.split("\n") for text in self._layout.texts(rows)]
-        every: torch.Tensor = self._net.encode_text(
-            self._read([line for text in lines for line in text]), normalize=True
-        )
+        tokens = self._read([line for text in lines for line in text])
+        # Prompts may have a hundred lines each; in training a text has one.
+        some = [tokens] if torch.is_grad_enabled() else _few(tokens, _AT_A_TIME)
+        every = torch.cat([self._net.encode_text(few, normalize=True) for few in some])
         if len(every) == len(lines):
             return every
         counts = torch.tensor([len(text) for text in lines])

@@ -1,7 +1,10 @@
 """Loading open_clip, which needs a torchvision that can be imported."""
 
+import contextlib
 import importlib
 import importlib.util
+import logging
+from collections.abc import Iterator
 from typing import Any
 
 from onward.errors import OnwardError
@@ -17,3 +20,14 @@ def open_clip() -> Any:
         )
     torchvision()
     return importlib.import_module("open_clip")
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Leave out what open_clip says of random weights: they are wanted, or replaced at once."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)

@@ -94,7 +94,7 @@ class ImageText:
                 "has probably diverged: lower its learning rate"
             )
         ends = np.cumsum(tests)[:-1]
-        parts = [_answered(part) for part in np.split(found.astype(np.float32), ends)]
+        parts = [_answered(part) for part in np.split(found.astype(np.float32, copy=False), ends)]
         return np.concatenate(parts) if parts else np.empty((0, 1 + KEPT), np.int32)
 
     def score(self, decisions: Array, targets: Array) -> dict[str, float]:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from onward.benchmarks import Source
-from onward.benchmarks.tic import UNSEEN, ZERO_SHOT
+from onward.benchmarks.tic_emoji import UNSEEN, ZERO_SHOT
 from onward.metrics.clear import in_domain
 from onward.reproduce.table import Column, Missing, Row, Run
 from onward.results.record import RunRecord

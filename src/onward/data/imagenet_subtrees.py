@@ -1,0 +1,67 @@
+"""Named parts of a set of classes: those of ImageNet below some words of WordNet, or your own."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from onward.errors import OnwardError
+
+TABLE = Path(__file__).parent / "tic" / "imagenet_subtrees.json"
+IMAGENET = 1000
+"""How many classes ImageNet has, in the order of their WordNet numbers."""
+
+_EXAMPLE = 'classes by part as JSON, such as {"dog": ["pug", "beagle"]},'
+
+Subtrees = Mapping[str, tuple[int, ...]]
+
+
+@cache
+def imagenet_subtrees() -> Subtrees:
+    """Return the classes of ImageNet below each of TiC-CLIP's eleven words.
+
+    Examples
+    --------
+    >>> {name: len(classes) for name, classes in imagenet_subtrees().items()}["dog"]
+    118
+    """
+    found = json.loads(TABLE.read_text("utf-8"))["subtrees"]
+    return {name: tuple(classes) for name, classes in found.items()}
+
+
+def read_subtrees(path: Path) -> dict[str, list[str]]:
+    """Read a JSON file ``{"name of a part": ["class", …], …}``."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise OnwardError(
+            f"expected {_EXAMPLE} in {path}, found a file that cannot be read so: {error}"
+        ) from error
+    parts = found.values() if isinstance(found, dict) else [None]
+    if not all(isinstance(part, list) and part for part in parts):
+        raise OnwardError(f"expected {_EXAMPLE} in {path}, found something else")
+    return {name: [str(one) for one in part] for name, part in found.items()}
+
+
+def parts_of(classes: Sequence[str], named: Mapping[str, Sequence[str]] | None) -> Subtrees:
+    """Return the named parts of these classes.
+
+    Parameters
+    ----------
+    classes
+        Their names, in order.
+    named
+        Classes by the name of a part. Where one of them is none of these classes, it is a file for
+        others, and there are no parts. ``None`` stands for TiC-CLIP's, of ImageNet's classes.
+
+    Examples
+    --------
+    >>> parts_of(["pug", "lynx"], {"dog": ["pug"]}), parts_of(["car"], {"dog": ["pug"]})
+    ({'dog': (0,)}, {})
+    """
+    if named is None:
+        return imagenet_subtrees() if len(classes) == IMAGENET else {}
+    places = {name: number for number, name in enumerate(classes)}
+    if not all(one in places for part in named.values() for one in part):
+        return {}
+    return {name: tuple(places[one] for one in part) for name, part in named.items()}

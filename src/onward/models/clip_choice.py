@@ -1,0 +1,193 @@
+"""Any CLIP by name, with the weights of a file, or with published ones that are on this machine."""
+
+import contextlib
+import importlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from onward.errors import OnwardError, unknown
+from onward.models.checkpoints import read_weights, unwrapped
+from onward.models.clip import Clip
+from onward.models.clip_architecture import architecture_of
+from onward.models.clip_config import CONFIGS, ClipConfig
+from onward.models.open_clip_loader import open_clip
+from onward.results.read import check_checkpoint, checkpoints, read_spec
+from onward.results.state import load_state
+
+RANDOM = "drawn at random"
+_HUB_FILES = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
+_LOOKS = ("mean", "std", "interpolation", "resize_mode")
+_FILES = (".pt", ".pth", ".bin", ".safetensors", ".ckpt")
+_SEED = 0
+_ANY_SHAPE = (1, 1, 3)
+
+
+@dataclass(frozen=True)
+class ChosenClip:
+    """A CLIP, what it is called, and where its weights are from, in words."""
+
+    clip: Clip
+    name: str
+    weights: str
+
+
+def chosen_clip(
+    model: str, *, weights: Path | None = None, pretrained: str | None = None
+) -> ChosenClip:
+    """Return the CLIP that someone means.
+
+    Parameters
+    ----------
+    model
+        A name as `named_clip` takes it; a file of weights that fit one model only; or the folder of
+        a run, whose last checkpoint is taken.
+    weights, pretrained
+        See `named_clip`; only with a name.
+    """
+    path = Path(model).expanduser()
+    if (path.is_dir() or path.is_file()) and (weights or pretrained):
+        raise OnwardError(
+            f"expected --weights or --pretrained with the name of a model, found them with {path}"
+        )
+    if path.is_dir():
+        return _of_run(path)
+    if path.is_file():
+        name = architecture_of(unwrapped(read_weights(path)), path)
+        return ChosenClip(named_clip(name, weights=path), name, f"those of {path}")
+    if path.suffix in _FILES or os.sep in model:
+        raise OnwardError(
+            f"expected a file of weights or the folder of a run at {path}, found none"
+        )
+    found = named_clip(model, weights=weights, pretrained=pretrained)
+    words = f"those of {weights}" if weights else f"{pretrained}, published"
+    return ChosenClip(found, model, words if weights or pretrained else RANDOM)
+
+
+def named_clip(name: str, *, weights: Path | None = None, pretrained: str | None = None) -> Clip:
+    """Return a CLIP by its name.
+
+    Nothing is downloaded. Without weights they are drawn at random.
+
+    Parameters
+    ----------
+    name
+        ``clip_small``, or a model of open_clip such as ``ViT-B-32``.
+    weights
+        A file of weights: safetensors, or what ``torch.save`` wrote, of which nothing is run. It
+        may be a checkpoint of open_clip's training.
+    pretrained
+        A tag of open_clip, such as ``laion2b_s34b_b79k``, whose weights are on this machine.
+    """
+    if weights is not None and pretrained is not None:
+        raise OnwardError("expected a file of weights or a pretrained tag, found both")
+    config = _config(name)
+    if pretrained is not None:
+        weights, config = _published(config, pretrained)
+    try:
+        with _offline():
+            clip = Clip(
+                _ANY_SHAPE,
+                0,
+                torch.Generator().manual_seed(_SEED),
+                config=config,
+                weights=None if weights is None else str(weights),
+            )
+    except (OSError, ImportError) as error:
+        raise OnwardError(
+            f"expected all parts of {name} on this machine, found one missing; nothing is "
+            f"downloaded here. Let open_clip make this model once, then try again ({error})"
+        ) from error
+    return clip.seeing((*clip.side, 3))
+
+
+def _of_run(folder: Path) -> ChosenClip:
+    if not (folder / "spec.json").is_file():
+        raise OnwardError(
+            f"expected the folder of a run, with its spec.json, found none in {folder}. Runs lie "
+            "below results/tic/<method>/"
+        )
+    spec, saved = read_spec(folder), checkpoints(folder)
+    name = str(spec.recipe.get("model"))
+    if name not in CONFIGS:
+        raise OnwardError(
+            f"expected a run with a model of images and texts in {folder}, found one with {name}"
+        )
+    if not saved:
+        raise OnwardError(f"expected a checkpoint in {folder}, found none. Run it to its end first")
+    check_checkpoint(saved[-1])
+    state = load_state(saved[-1] / "learner")
+    clip = named_clip(name)
+    for own, read in ((clip.parameters, state["parameters"]), (clip.buffers, state["buffers"])):
+        for part, values in own.items():
+            values.copy_(torch.from_numpy(read[part]))
+    return ChosenClip(clip, name, f"those of the run {spec.method}, seed {spec.seed}, in {folder}")
+
+
+def _config(name: str) -> ClipConfig:
+    if name in CONFIGS:
+        return CONFIGS[name]
+    models = open_clip().list_models()
+    if name not in models:
+        raise unknown(
+            "CLIP model",
+            name,
+            [*CONFIGS, *models],
+            'python -c "import open_clip; print(open_clip.list_models())"',
+        )
+    return ClipConfig(name)
+
+
+def _published(config: ClipConfig, tag: str) -> tuple[Path, ClipConfig]:
+    """Return the file of a tag's weights, and the model as open_clip makes it for them."""
+    library = open_clip()
+    if config.written_out is not None:
+        raise OnwardError(f"expected a model of open_clip to have published weights, found {tag!r}")
+    tags = library.list_pretrained_tags_by_model(config.name)
+    if tag not in tags:
+        raise unknown(f"tag of {config.name}", tag, tags, "open_clip.list_pretrained()")
+    card = library.get_pretrained_cfg(config.name, tag)
+    path = _local_file(card)
+    if path is None:
+        raise OnwardError(
+            f"expected the weights {tag} of {config.name} on this machine, found none; nothing is "
+            'downloaded here. Fetch them with python -c "import open_clip; '
+            f"open_clip.create_model('{config.name}', pretrained='{tag}')\" where there is a "
+            "network, or give a file with --weights"
+        )
+    looks = {key: card[key] for key in _LOOKS if card.get(key) is not None}
+    gelu = bool(card.get("quick_gelu", False))
+    settings = {"force_quick_gelu": gelu, "force_preprocess_cfg": looks}
+    return path, ClipConfig(config.name, settings=settings)
+
+
+def _local_file(card: dict[str, Any]) -> Path | None:
+    """Return where open_clip would have put the file, if it is there."""
+    from huggingface_hub import try_to_load_from_cache
+
+    if card.get("hf_hub"):
+        repository, _, file = card["hf_hub"].rpartition("/")
+        safe = Path(file).with_suffix(".safetensors").name if file else ""
+        for one in (safe, file) if file else _HUB_FILES:
+            found = try_to_load_from_cache(repository, one)
+            if isinstance(found, str):
+                return Path(found)
+    if card.get("url"):
+        path = Path("~/.cache/clip").expanduser() / Path(card["url"]).name
+        return path if path.is_file() else None
+    return None
+
+
+@contextlib.contextmanager
+def _offline() -> Iterator[None]:
+    """Let nothing be fetched meanwhile: some configurations name parts of other libraries."""
+    constants: Any = importlib.import_module("huggingface_hub.constants")
+    before, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before

@@ -1,0 +1,79 @@
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from task_folders import write_classification, write_retrieval
+from terminal import Terminal
+
+from onward.models.clip_choice import named_clip
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("weights") / "epoch_1.pt"
+    torch.save(dict(named_clip("clip_small").parameters), path)
+    return path
+
+
+def test_tables_and_json(onward: Terminal, weights: Path, tmp_path: Path) -> None:
+    tasks = tmp_path / "evalsets"
+    write_classification(tasks / "wds_cifar10_test", [0, 1, 2, 0])
+    write_retrieval(tasks / "retrieval" / "2016", [["a red one"], ["a blue one"]])
+    out_file = tmp_path / "found" / "small.json"
+    words = ("--model", "clip_small", "--weights", weights, "--static", tasks)
+    code, out, err = onward("evaluate", "tic", *words, "--out", out_file)
+    assert (code, err) == (0, "")
+    assert out.startswith("clip_small (517,713 parameters, 2,117,888 MACs a pair); weights: those")
+    for text in (
+        "emoji · test unseen",
+        "emoji · test zero_shot",
+        "twemoji_zero_shot",
+        "2017-05",
+        "text→image",
+        "R@1, test period: highest for ",
+        "CIFAR-10",
+        "retrieval/2016",
+        "ImageNet dist. shift: none, for lack of ImageNet V2",
+        "not there, of TiC-CLIP's Table 10: Caltech-101, CIFAR-100, ",
+    ):
+        assert text in out
+    found = json.loads(out_file.read_text())
+    assert len(found["periods"]) == 8
+    assert found["static_tasks"]["tasks"]["CIFAR-10"]["metric"] == "accuracy"
+    code, out, _ = onward("evaluate", "tic", "--model", weights, "--json", "--data", "emoji")
+    again = json.loads(out)
+    assert (code, again["model"], again["weights"]) == (0, "clip_small", f"those of {weights}")
+    assert again["periods"] == found["periods"]
+    recall = again["periods"][0]["tests"]["period"]
+    assert 0 <= recall["recall1"] <= recall["recall5"] <= recall["recall10"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("clear", "--model", "clip_small"), "unknown benchmark of images and texts 'clear'"),
+        (("tic", "--model", "ViT-B-23"), "Did you mean 'ViT-B-32'"),
+        (("tic", "--model", "clip_small", "--data", "emojy"), "emojy"),
+        (("tic", "--model", "clip_small", "--subtrees", "no.json"), "no.json"),
+        (("tic", "--model", "ViT-B-32", "--pretrained", "openai"), "nothing is downloaded here"),
+    ],
+)
+def test_mistakes(
+    onward: Terminal,
+    words: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    code, out, err = onward("evaluate", *words)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_help(onward: Terminal) -> None:
+    code, out, _ = onward("evaluate", "--help")
+    assert code == 0
+    for option in ("--model", "--weights", "--pretrained", "--static", "--subtrees", "--json"):
+        assert option in out
