@@ -23,9 +23,10 @@ test: setup
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2
 
-# TensorFlow is large and not everywhere: where it cannot be installed, its test is skipped.
+# TensorFlow and Ray are large and not everywhere: where one cannot be installed, its test is skipped.
 test-slow: setup
 	-$(BIN)/python -c "import tensorflow" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt tensorflow
+	-$(BIN)/python -c "import ray" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt ray
 	$(BIN)/pytest -n 2 -m slow
 
 bench: setup

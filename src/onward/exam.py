@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +29,8 @@ class Exam:
     task: Task
     tests: Sequence[Test]
     everything: Samples
+    classes: tuple[str, ...]
     outputs: Any
-    decisions: Array
 
     @staticmethod
     def sit(
@@ -46,9 +47,13 @@ class Exam:
             outputs = learner.predict(View(stream.table, everything, classes, call))
         finally:
             call.over = True
-        sizes = [len(test.samples) for test in tests]
-        decisions = task.decode(outputs, classes, *sizes)
-        return Exam(stream, task, tests, everything, outputs, decisions)
+        return Exam(stream, task, tests, everything, classes, outputs)
+
+    @cached_property
+    def decisions(self) -> Array:
+        """What the outputs mean, test by test; raises if they are none."""
+        sizes = [len(test.samples) for test in self.tests]
+        return self.task.decode(self.outputs, self.classes, *sizes)
 
     def scores(self, learned_upto: int, *, pooled: bool = False) -> list[Score]:
         """Return a score for each test, and one for the tests of all periods together.

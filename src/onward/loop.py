@@ -14,11 +14,12 @@ import numpy as np
 
 from onward.budget import Budget, working
 from onward.calls import calls, known_classes
+from onward.crew import crew
 from onward.errors import DamagedFolderError, DivergedError, OnwardError
 from onward.exam import Exam, Test
 from onward.learners import UNKNOWN, Chosen, choose
 from onward.results.cost import Meter, environment
-from onward.results.folder import open_folder
+from onward.results.followed import open_for_all
 from onward.results.record import RunRecord, load_record
 from onward.results.schema import Point, Progress, RunSpec, Score
 from onward.results.stream_card import write_stream_card
@@ -145,8 +146,15 @@ class Turn:
 
     def take(self) -> None:
         """Make the call."""
-        with working([self.budget]), noted(self.where):
-            self.learner.learn(self.view, self.budget)
+        try:
+            with working([self.budget]), noted(self.where):
+                self.learner.learn(self.view, self.budget)
+        except DivergedError as error:
+            raise self.located(error) from error
+
+    def located(self, error: DivergedError) -> DivergedError:
+        """Return the error of a call that diverged, with where that was."""
+        return DivergedError(f"{self.where}: {error}")
 
 
 class Loop:
@@ -197,6 +205,9 @@ class Loop:
             periods=[period.name for period in stream],
         ).as_stored()
         self.learner = chosen.build(Setting(benchmark.task, recipe, seed))
+        self.crew = crew()
+        if self.crew.size > 1:
+            _require_shared_out(self.learner, chosen.name)
         self.saver = self.learner if isinstance(self.learner, SavingLearner) else None
         self.checkpoint_seconds, self.saved_at = checkpoint_seconds, time.monotonic()
         self.meter = Meter()
@@ -213,16 +224,16 @@ class Loop:
             place = stack.enter_context(tempfile.TemporaryDirectory()) if out is None else out
             waits = partial(self.watch, Event("waiting", self.spec))
             self.folder = stack.enter_context(
-                open_folder(Path(place), self.spec, environment(), waits)
+                open_for_all(Path(place), self.spec, environment(), waits)
             )
             self.lasting = out is not None
-            if self.lasting and not self.folder.complete:
+            if self.lasting and self.crew.leads and not self.folder.complete:
                 write_stream_card(Path(place), self.spec.stream_name, self.benchmark, self.stream)
             yield
 
     def record(self) -> RunRecord:
         """Return what a finished run found."""
-        record = load_record(self.folder.path)
+        record = self.crew.tell(lambda: load_record(self.folder.path))
         return record if self.lasting else replace(record, path=None)
 
     def play(self) -> Generator[Turn, None, None]:
@@ -260,17 +271,23 @@ class Loop:
                 )
 
     def _resume(self) -> Progress:
-        saved = self.folder.last_checkpoint() if self.saver else None
+        saved = self.crew.tell(self.folder.last_checkpoint) if self.saver else None
         if saved is None or self.saver is None:
             if self.folder.scores:
                 self.folder.log("replayed", can_save=self.saver is not None)
                 self.watch(Event("replayed", self.spec))
             return Progress()
         progress, self.budget.held, learner_folder = saved
+        if not learner_folder.is_dir():
+            raise OnwardError(
+                f"expected the checkpoint {learner_folder}, which another process has found, and "
+                "found none here. Machines that share a run need storage that all of them see"
+            )
         self.saver.load(learner_folder)
         self.budget.totals.update(progress.totals)
         self.meter = Meter(progress.cost)
-        self.folder.log("resumed", period=progress.period, learned=progress.learned)
+        where = {"period": progress.period, "learned": progress.learned}
+        self.folder.log("resumed", **where, processes=self.crew.size)
         self.watch(Event("resumed", self.spec, progress.period))
         return progress
 
@@ -333,9 +350,10 @@ class Loop:
         try:
             with noted(self._where("tested after", period)):
                 exam = Exam.sit(self.learner, self.stream, tests, classes, self.benchmark.task)
+                pooled = self.benchmark.protocol.pooled
+                scores = self.crew.tell(lambda: exam.scores(period.index, pooled=pooled))
         except DivergedError as error:
             raise DivergedError(f"{self._where('after', period)}: {error}") from error
-        scores = exam.scores(period.index, pooled=self.benchmark.protocol.pooled)
         self.folder.add(period.index, scores, exam.stored() if keep else None)
         self.watch(
             Event("tested", self.spec, period.index, self.learner, exam.outputs, tuple(scores))
@@ -356,7 +374,7 @@ class Loop:
             exam = Exam.sit(
                 self.learner, self.stream, self._static_tests(), classes, self.benchmark.task
             )
-        scores = exam.scores(period.index)
+            scores = self.crew.tell(lambda: exam.scores(period.index))
         self.folder.add_to_curve([Point(seen=seen, test=s.test, scores=s.scores) for s in scores])
 
     def _static_tests(self) -> list[Test]:
@@ -395,3 +413,14 @@ class Loop:
             }
             self.folder.checkpoint(progress.model_copy(update=whole), held, self.saver.save)
             self.saved_at = time.monotonic()
+
+
+def _require_shared_out(learner: Learner, name: str) -> None:
+    """Raise if several processes have been started for a learner that cannot use them."""
+    from onward.train.learner import GradientLearner  # torch, which is there where processes are
+
+    if not isinstance(learner, GradientLearner):
+        raise OnwardError(
+            f"expected a gradient method to share out among processes, found {name}, which each of "
+            "them would train as a whole. Run it in one process"
+        )

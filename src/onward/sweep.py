@@ -19,14 +19,18 @@ from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from onward.benchmarks import Source, retrained
+from onward.crew import crew
 from onward.errors import OnwardError
 from onward.loop import Event, Watch
 from onward.results.record import RunRecord, load_record
 from onward.together import Variant, run_together
 from onward.types import Benchmark
+
+On = Literal["local", "ray"]
+"""Where workers are."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,12 @@ class Job:
 
 
 def sweep(
-    jobs: Sequence[Job], out: Path, *, workers: int = 1, watch: Watch = lambda event: None
+    jobs: Sequence[Job],
+    out: Path,
+    *,
+    workers: int = 1,
+    watch: Watch = lambda event: None,
+    on: On = "local",
 ) -> list[RunRecord]:
     """Run all jobs and return their records in the same order.
 
@@ -58,10 +67,21 @@ def sweep(
         How many processes; with one, everything happens in this process.
     watch
         Called in this process with the events of all runs, without learners and outputs.
+    on
+        Whether the workers are processes of this machine, or those of a Ray cluster.
     """
     for job in jobs:
         benchmark_of(job.source)
+    if crew().size > 1:
+        if on != "local":
+            raise OnwardError("expected either torchrun or --on ray, found both. Choose one")
+        workers = 1  # they are at one run together
     bundles = bundled(jobs, workers)
+    if on == "ray":
+        from onward.on_ray import work_on_ray
+
+        paths = work_on_ray(_paths, bundles, out, workers=workers, watch=watch)
+        return _in_order(jobs, bundles, [[load_record(path) for path in some] for some in paths])
     if workers <= 1 or len(bundles) <= 1:
         found = [_run(bundle, out, watch) for bundle in bundles]
         return _in_order(jobs, bundles, found)
@@ -205,17 +225,18 @@ class WorkerError(Exception):
 
 
 def _work(bundle: Sequence[Job], out: Path) -> list[Path]:
-    def send(event: Event) -> None:
-        if _events is not None:
-            _events.put(replace(event, learner=None, outputs=None))
-
     try:
-        records = _run(bundle, out, send)
+        return _paths(bundle, out, _events.put if _events is not None else lambda event: None)
     except OnwardError:
         raise
     except Exception:  # noqa: BLE001 (it is passed on, as text)
         # Not every exception survives the way to another process; its text does.
         raise WorkerError(traceback.format_exc()) from None
+
+
+def _paths(bundle: Sequence[Job], out: Path, send: Watch) -> list[Path]:
+    """Run a bundle for another process: events go there in words, records as their folders."""
+    records = _run(bundle, out, lambda event: send(replace(event, learner=None, outputs=None)))
     return [record.path for record in records if record.path is not None]
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onward.benchmarks import retrained
+from onward.budget import Budget
 from onward.errors import DivergedError
 from onward.learners import choose
 from onward.loop import Loop, Turn, Watch, noted
 from onward.results.record import RunRecord
-from onward.types import Benchmark
+from onward.types import Benchmark, View
 
 
 @dataclass(frozen=True)
@@ -105,9 +106,11 @@ def _in_lock_step(plays: Sequence[Generator[Turn, None, None]]) -> None:
     """
     diverged: list[DivergedError] = []
 
-    def next_turn(play: Generator[Turn, None, None]) -> Turn | None:
+    def next_turn(
+        play: Generator[Turn, None, None], failed: DivergedError | None = None
+    ) -> Turn | None:
         try:
-            return next(play, None)
+            return next(play, None) if failed is None else play.throw(failed)
         except DivergedError as error:
             diverged.append(error)
             return None
@@ -116,9 +119,9 @@ def _in_lock_step(plays: Sequence[Generator[Turn, None, None]]) -> None:
     while due:
         at = min(turn.at for turn in due.values())
         now = {play: turn for play, turn in due.items() if turn.at == at}
-        _take(list(now.values()))
-        for play in now:
-            turn = next_turn(play)
+        failures = _take(list(now.values()))
+        for play, failed in zip(now, failures, strict=True):
+            turn = next_turn(play, failed)
             if turn is None:
                 del due[play]
             else:
@@ -127,15 +130,17 @@ def _in_lock_step(plays: Sequence[Generator[Turn, None, None]]) -> None:
         raise diverged[0]
 
 
-def _take(turns: Sequence[Turn]) -> None:
+def _take(turns: Sequence[Turn]) -> list[DivergedError | None]:
+    """Make the calls of learn; return for each why it went no further, if it diverged."""
     from onward.train.learner import GradientLearner, learn_together  # torch, when it is needed
 
-    calls, places = [], []
-    for turn in turns:
+    calls: dict[int, tuple[GradientLearner, View, Budget]] = {}
+    for place, turn in enumerate(turns):
         if isinstance(turn.learner, GradientLearner):
-            calls.append((turn.learner, turn.view, turn.budget))
-            places.append(turn.where)
+            calls[place] = (turn.learner, turn.view, turn.budget)
         else:
             turn.take()
-    with noted("; ".join(places)):
-        learn_together(calls)
+    with noted("; ".join(turns[place].where for place in calls)):
+        found = dict(zip(calls, learn_together(list(calls.values())), strict=True))
+    failures = [found.get(place) for place in range(len(turns))]
+    return [error and turn.located(error) for turn, error in zip(turns, failures, strict=True)]

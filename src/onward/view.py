@@ -109,19 +109,20 @@ class View:
             self._call.budget.read(rows)
         return rows
 
-    def parts(self, size: int | None = None) -> Iterator[Array]:
+    def parts(self, size: int | None = None, *, within: slice = slice(None)) -> Iterator[Array]:
         """Yield all inputs in order, this many at a time, each part only until the next.
 
         However many there are, they take no more memory than one part. By default that is so large
         that it stays in the processor's cache; rows that lie one after the other are not even
-        copied. Read-only.
+        copied. Read-only. `within` are the positions to begin and to end at.
         """
         column = self._table.wide["input"]
         size = size or max(32, min(_PART // max(math.prod(self.input_shape), 1), 4096))
         here = column if isinstance(column, np.ndarray) else None
         buffer = None if here is None else aligned((size, *here.shape[1:]), here.dtype)
-        for start in range(0, len(self), size):
-            positions = slice(start, start + size)
+        begin, end, _ = within.indices(len(self))
+        for start in range(begin, end, size):
+            positions = slice(start, min(start + size, end))
             rows = self._readable().rows[positions]
             first, last = int(rows[0]), int(rows[-1]) + 1
             if here is not None and np.array_equal(rows, np.arange(first, last)):

@@ -5,7 +5,6 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from onward import __version__
 from onward.cli import (
@@ -21,7 +20,7 @@ from onward.cli import (
     show,
     tune,
 )
-from onward.errors import OnwardError
+from onward.cli.voice import one_voice
 
 
 def _version(asked: bool) -> None:  # noqa: FBT001
@@ -65,12 +64,5 @@ def main() -> None:
     """Run the command line; a user's mistake ends with one message and exit code 2."""
     # A scheduler's polite end is as good as Ctrl-C: workers are stopped, folders stay whole.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
-    try:
+    with one_voice(next(iter(sys.argv[1:]), None)):
         app()
-    except OnwardError as error:
-        Console(stderr=True).print(f"[bold red]onward:[/] {_plain(str(error))}", soft_wrap=True)
-        sys.exit(2)
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", r"\[")

@@ -10,6 +10,7 @@ import typer
 from onward.cli.console import console
 from onward.cli.options import parse_seeds
 from onward.cli.progress import live, resumable
+from onward.cli.voice import only_once
 from onward.configs import find_table
 from onward.errors import OnwardError
 from onward.reproduce.engine import reproduce as run_plan
@@ -17,7 +18,7 @@ from onward.reproduce.files import to_json, write
 from onward.reproduce.plan import plan
 from onward.reproduce.terminal import render
 from onward.reproduce.words import duration
-from onward.sweep import benchmark_of, cores
+from onward.sweep import On, benchmark_of, cores
 
 
 def reproduce(
@@ -44,6 +45,9 @@ def reproduce(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes; one per core by default.")
     ] = None,
+    on: Annotated[
+        On, typer.Option(help="Where workers are: local, or on a ray cluster.")
+    ] = "local",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Make a published table again: ours beside theirs, and what the paper claims, checked.
@@ -68,7 +72,8 @@ def reproduce(
     )
     begun = time.monotonic()
     with resumable(out), live(planned.runs, periods) as watch:
-        outcome = run_plan(planned, out / "results", workers=workers, watch=watch)
+        outcome = run_plan(planned, out / "results", workers=workers, watch=watch, on=on)
+    only_once()
     files = write(outcome, out)
     if as_json:
         typer.echo(json.dumps(to_json(outcome), indent=1))

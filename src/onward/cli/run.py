@@ -13,12 +13,13 @@ from onward.cli.console import console
 from onward.cli.options import parse_budget, parse_pairs, parse_seeds
 from onward.cli.progress import live, resumable
 from onward.cli.source import with_source
+from onward.cli.voice import only_once
 from onward.learners import choose
 from onward.loop import Event
 from onward.report.summary import by_setting, summarise
 from onward.report.terminal import tables, to_json
 from onward.report.verdict import findings
-from onward.sweep import Job, benchmark_of, cores, sweep
+from onward.sweep import Job, On, benchmark_of, cores, sweep
 from onward.tuning import load_tuned
 
 
@@ -51,6 +52,9 @@ def run(
     checkpoint_seconds: Annotated[
         float, typer.Option(min=0, help="How much work a kill may cost at most.")
     ] = 30.0,
+    on: Annotated[
+        On, typer.Option(help="Where workers are: local, or on a ray cluster.")
+    ] = "local",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Run methods on a benchmark, or finish what was begun.
@@ -90,7 +94,8 @@ def run(
         watch(event)
 
     with resumable(out), live(len(wanted), len(made.stream(wanted[0].seed))) as watch:
-        records = sweep(wanted, out, workers=jobs or cores(), watch=note)
+        records = sweep(wanted, out, workers=jobs or cores(), watch=note, on=on)
+    only_once()
     summaries = summarise(records)
     if as_json:
         typer.echo(json.dumps(to_json(summaries), indent=1))

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from onward.errors import OnwardError
 from onward.models.clip_config import SMALL, ClipConfig
+from onward.models.device import device
 from onward.models.drawing import drawing_from
 from onward.models.macs import forward_macs
 from onward.models.open_clip_loader import open_clip
@@ -47,7 +48,12 @@ class Clip:
         Has to be ``linear``.
     weights
         A file with weights to start from, also when they are drawn anew.
+    recomputes
+        Whether what lies between layers is computed again on the way back instead of being kept:
+        a third more work, and the memory of one layer.
     """
+
+    mixes = False
 
     def __init__(
         self,
@@ -58,18 +64,21 @@ class Clip:
         config: ClipConfig = SMALL,
         head: str = "linear",
         weights: str | None = None,
+        recomputes: bool = False,
     ) -> None:
         if head != "linear":
             raise OnwardError(f"expected a linear head for CLIP, found {head!r}")
         self._layout = PairLayout(shape)
         self._config, self.classes = config, classes
+        self._device, self._recomputes = device(), recomputes
         self._weights = None if weights is None else Path(weights).expanduser()
         self._tokens = config.tokens()
         self._take(self._made(generator))
         visual = self._net.visual
         self._side = _pair(visual.image_size)
-        self._scale = scale_of(_scale_of_images(visual))
-        nothing = self._tokens([""])
+        mean, deviation = scale_of(_scale_of_images(visual))
+        self._scale = mean.to(self._device.name), deviation.to(self._device.name)
+        nothing = self._read([""])
         with torch.no_grad():
             self._width = int(self._net.encode_text(nothing).shape[1])
         self._macs = sum(tower_macs(self._net, self._side, nothing.shape[1]))
@@ -204,7 +213,9 @@ class Clip:
             read = unwrapped(read_weights(self._weights))
             require_fit(net, read, self._weights, of=f"open_clip's {self._config.name}")
             net.load_state_dict(read)
-        return net.float().eval()
+        if self._recomputes:
+            net.set_grad_checkpointing()
+        return net.float().eval().to(self._device.name)
 
     def _take(self, net: Any) -> None:
         """Show the weights without their graph: who changes them in place changes the model."""
@@ -216,18 +227,22 @@ class Clip:
 
     def _look(self, rows: torch.Tensor) -> torch.Tensor:
         """Return what is made of samples, with its graph where one is wanted."""
+        with self._device.precision():
+            return self._directions(rows).float()
+
+    def _directions(self, rows: torch.Tensor) -> torch.Tensor:
         seen, read = self._layout.has_image(rows) > 0, self._layout.has_text(rows) > 0
         if bool(seen.all()) and bool(read.all()):
             return torch.stack([self._of_images(rows), self._of_texts(rows)], 1)
-        whole = torch.zeros(len(rows), 2, self._width)
+        whole = torch.zeros(len(rows), 2, self._width, device=self._device.name)
         if bool(seen.any()):
-            whole[seen, 0] = self._of_images(rows[seen])
+            whole[seen, 0] = self._of_images(rows[seen]).to(whole.dtype)
         if bool(read.any()):
-            whole[read, 1] = self._of_texts(rows[read])
+            whole[read, 1] = self._of_texts(rows[read]).to(whole.dtype)
         return whole
 
     def _of_images(self, rows: torch.Tensor) -> torch.Tensor:
-        images = normalised(self._layout.images(rows), self._scale)
+        images = normalised(self._layout.images(rows).to(self._device.name), self._scale)
         if tuple(images.shape[2:]) != self._side:
             images = functional.interpolate(
                 images, self._side, mode="bicubic", align_corners=False, antialias=True
@@ -238,16 +253,19 @@ class Clip:
 
     def _of_texts(self, rows: torch.Tensor) -> torch.Tensor:
         lines = [text.split("\n") for text in self._layout.texts(rows)]
-        tokens = self._tokens([line for text in lines for line in text])
+        tokens = self._read([line for text in lines for line in text])
         # Prompts may have a hundred lines each; in training a text has one.
         some = [tokens] if torch.is_grad_enabled() else _few(tokens, _AT_A_TIME)
         every = torch.cat([self._net.encode_text(few, normalize=True) for few in some])
         if len(every) == len(lines):
             return every
         counts = torch.tensor([len(text) for text in lines])
-        owner = torch.repeat_interleave(torch.arange(len(lines)), counts)
-        total = torch.zeros(len(lines), every.shape[1]).index_add(0, owner, every)
+        owner = torch.repeat_interleave(torch.arange(len(lines)), counts).to(every.device)
+        total = every.new_zeros(len(lines), every.shape[1]).index_add(0, owner, every)
         return functional.normalize(total, dim=1)
+
+    def _read(self, texts: list[str]) -> torch.Tensor:
+        return self._tokens(texts).to(self._device.name)
 
     def _gradients(
         self, graph: torch.Tensor, slope: torch.Tensor, *, retain: bool = False

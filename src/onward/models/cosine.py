@@ -32,6 +32,7 @@ class CosineProbe:
     """
 
     head = ("weight",)
+    mixes = False
 
     def __init__(self, shape: tuple[int, ...], classes: int, generator: torch.Generator) -> None:
         self._width = width_of(shape)

@@ -56,6 +56,8 @@ class Detector:
     STRIDE: int
     # As torchvision does: 800 and 1,333 pixels.
     LONGEST = 5 / 3
+    # Its images share one loss, whose graph goes through all of them.
+    mixes = True
 
     def __init__(
         self,

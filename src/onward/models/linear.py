@@ -27,6 +27,7 @@ class LinearProbe:
     # filled in multiples of 8 or 16. The rows between are zero, and no parameter shows them.
     MULTIPLE = 16
     head = ("weight", "bias")
+    mixes = False
 
     def __init__(
         self,

@@ -27,6 +27,7 @@ class MLP:
     """
 
     HIDDEN = 2048
+    mixes = False
 
     def __init__(
         self,

@@ -15,8 +15,20 @@ class Model(Protocol):
     Training and predicting are two verbs, since some models do not do the same in both.
     """
 
-    parameters: dict[str, torch.Tensor]
-    buffers: dict[str, torch.Tensor]
+    @property
+    def parameters(self) -> dict[str, torch.Tensor]:
+        """What is learned by descent, by name."""
+
+    @property
+    def buffers(self) -> dict[str, torch.Tensor]:
+        """What moves along, by name."""
+
+    @property
+    def mixes(self) -> bool:
+        """Whether the samples of a batch that is trained on are more than so many single ones.
+
+        Batch normalisation mixes them: what is made of one then depends on the others.
+        """
 
     @property
     def features(self) -> torch.Tensor:

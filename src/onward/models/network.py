@@ -95,6 +95,11 @@ class Network:
         return self._head.head
 
     @property
+    def mixes(self) -> bool:
+        """Whether it has batch normalisation."""
+        return bool(_norms(self._net))
+
+    @property
     def classes(self) -> int:
         """How many classes it knows."""
         return self._head.classes

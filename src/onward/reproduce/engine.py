@@ -10,7 +10,7 @@ from onward.report.summary import Measure, Summary
 from onward.reproduce.claims import Cell, Judgement, judge
 from onward.reproduce.plan import Plan, Planned
 from onward.results.record import RunRecord
-from onward.sweep import sweep
+from onward.sweep import On, sweep
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,12 @@ class Outcome:
 
 
 def reproduce(
-    plan: Plan, out: Path, *, workers: int = 1, watch: Watch = lambda event: None
+    plan: Plan,
+    out: Path,
+    *,
+    workers: int = 1,
+    watch: Watch = lambda event: None,
+    on: On = "local",
 ) -> Outcome:
     """Run what is planned, or finish what was begun.
 
@@ -61,11 +66,13 @@ def reproduce(
         How many processes.
     watch
         Called with the events of all runs.
+    on
+        Whether the workers are processes of this machine, or those of a Ray cluster.
     """
     # The cheap ones first: most of the table is there soon, whatever the others take.
     order = sorted(plan.planned, key=lambda each: each.row.seconds[plan.recipe])
     jobs = [job for each in order for job in each.jobs()]
-    records = sweep(jobs, out, workers=workers, watch=watch)
+    records = sweep(jobs, out, workers=workers, watch=watch, on=on)
     return outcome(plan, _by_planned(order, records))
 
 

@@ -8,13 +8,15 @@ from functools import cache
 from importlib.metadata import version
 
 from onward.budget import Budget
+from onward.crew import crew
 from onward.results.schema import Cost, Environment
 
 
 class Meter:
     """Counts what a run costs, on top of what it had cost before it was resumed.
 
-    Peak memory is that of the process, which may have run something larger before.
+    Peak memory is that of the process, which may have run something larger before. Where several
+    processes share the work, all of them are taken to have worked as long as this one.
     """
 
     def __init__(self, before: Cost | None = None) -> None:
@@ -38,7 +40,7 @@ class Meter:
         self.charge(self._share)
         before = self._before
         return Cost(
-            cpu_seconds=before.cpu_seconds + self._cpu,
+            cpu_seconds=before.cpu_seconds + self._cpu * crew().size,
             wall_seconds=before.wall_seconds + self._wall,
             peak_memory_bytes=max(
                 before.peak_memory_bytes,
@@ -61,5 +63,6 @@ def environment() -> Environment:
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.machine()}",
         cpus=os.cpu_count() or 1,
+        processes=crew().size,
         packages={name: version(name) for name in ("numpy", "pyarrow", "torch")},
     )

@@ -89,6 +89,7 @@ class Environment(_Stored):
     python: str
     platform: str
     cpus: int
+    processes: int = 1
     packages: dict[str, str]
 
 

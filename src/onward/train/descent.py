@@ -1,21 +1,27 @@
 """Gradient descent under way: one call of `learn`, or several that see the same batches."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from onward.budget import Budget, working
-from onward.errors import BudgetSpentError
+from onward.errors import BudgetSpentError, DivergedError
 from onward.models.bank import side_by_side
 from onward.models.model import Model
+from onward.models.spread import OwnRows
 from onward.pairs import as_bytes
 from onward.train.method import GradientMethod, Step, TrainingSet
 from onward.train.optimizers import clip, optimizer
 from onward.train.recipe import Recipe
 from onward.train.steps import Inputs, Steps
 from onward.train.validation import Validation
+from onward.types import Loss
+
+# After so many steps it is looked whether numbers are still finite: what is not stays so.
+_LOOKED_AT = 8
 
 
 class Descent:
@@ -69,6 +75,7 @@ class Descent:
             replacement=recipe.replacement,
         )
         self.total = self._steps_affordable() if training.epoch else 0
+        self.diverged: DivergedError | None = None
 
     @property
     def velocity(self) -> dict[str, torch.Tensor]:
@@ -108,7 +115,7 @@ class Descent:
             for name, values in others.items():
                 mine[name].copy_(values)
         self.done += 1
-        self._after_step()
+        self._pause()
 
     @property
     def _moving(self) -> tuple[dict[str, torch.Tensor], ...]:
@@ -120,6 +127,34 @@ class Descent:
         """The learning rate of the next step."""
         slowed = self.validation.slowed * self.method.pace
         return self._recipe.rate(self.done, self.total, self.key[-1]) * slowed
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there are steps to take."""
+        return self.done < self.total and self.diverged is None
+
+    def look_at(self, loss: Loss) -> None:
+        """See now and then whether a loss is still finite, before weights move along its slope."""
+        if self.done % _LOOKED_AT and self.done + 1 < self.total:
+            return
+        slopes = [slope for slope in (loss.slope, loss.feature_slope) if slope is not None]
+        # A sum is finite only if all that it adds is, and takes a twentieth of asking each.
+        if not all(math.isfinite(float(slope.detach().sum())) for slope in slopes):
+            self.diverged = self._divergence("the slope of the loss")
+
+    def failure(self) -> DivergedError | None:
+        """Return what is wrong if weights are no longer finite, or would not be: none to keep."""
+        weights = self.model.parameters.values()
+        if self.diverged is None and not all(math.isfinite(float(w.sum())) for w in weights):
+            self.diverged = self._divergence("a weight")
+        return self.diverged
+
+    def _divergence(self, what: str) -> DivergedError:
+        return DivergedError(
+            f"expected finite numbers, found NaN or infinity in {what} at step {self.done} of "
+            f"{self.total}, at a learning rate of {self.rate:.3g}; training has diverged and was "
+            "stopped, and what was kept before is still there: lower the learning rate"
+        )
 
     def spend(self, samples: int, new: int) -> None:
         """Pay for the next step."""
@@ -135,7 +170,14 @@ class Descent:
         self.done += 1
         if self.done % self.steps.per_epoch == 0:
             self.validation.look()
-        self._after_step()
+        self._pause()
+
+    def _pause(self) -> None:
+        """Let all of it be saved, unless that finds that it is not worth saving."""
+        try:
+            self._after_step()
+        except DivergedError as error:
+            self.diverged = error
 
     def _steps_affordable(self) -> int:
         """Return the recipe's number of steps, or what the budget of this call pays for."""
@@ -166,8 +208,7 @@ def descend(descents: Sequence[Descent]) -> None:
 
     Who sees the same is found by comparing, so no method needs to know of it.
     """
-    waiting = [descent for descent in descents if descent.done < descent.total]
-    while waiting:
+    while waiting := [descent for descent in descents if descent.waiting]:
         alike = [descent for descent in waiting if descent.sees_what(waiting[0])]
         # After an interruption some may be ahead: the others catch up with them first.
         step = min(descent.done for descent in alike)
@@ -175,14 +216,17 @@ def descend(descents: Sequence[Descent]) -> None:
         ahead = [descent.done for descent in alike if descent.done > step]
         with working([descent.budget for descent in level]):
             _side_by_side(level, min([descent.total for descent in level] + ahead))
-        waiting = [descent for descent in waiting if descent.done < descent.total]
 
 
 def _side_by_side(level: Sequence[Descent], until: int) -> None:
-    """Take descents that are at one step and see the same batches to a later step."""
+    """Take descents that are at one step and see the same batches to a later step.
+
+    It ends before that where one of them diverges, which will not be waiting any longer.
+    """
     first = level[0]
     training, views = first.training, [descent.training.view for descent in level]
-    inputs_of = Inputs(training, first.batch_size, first.augment, first.key)
+    shared = all(descent.method.ordinary for descent in level)
+    inputs_of = Inputs(training, first.batch_size, first.augment, first.key, shared=shared)
     labels = torch.tensor(training.view.labels)
     flocks = _flocks(level)
     leaders = [flock.leader for flock in flocks]
@@ -193,9 +237,11 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
             new = int(np.count_nonzero(positions < training.epoch))
             for descent in level:
                 descent.spend(len(positions), new)
-            inputs = torch.from_numpy(as_bytes(inputs_of(step, positions, views)))
+            inputs: Any = torch.from_numpy(as_bytes(inputs_of(step, positions, views)))
             targets = labels.index_select(0, torch.from_numpy(positions))
             targets = inputs_of.labels(step, targets, inputs.shape[-2])
+            if inputs_of.shared:
+                inputs = OwnRows(inputs, len(positions))
             said = bank.forward(inputs[:new] if training.apart else inputs)
             batches = [
                 Step(leader.model, inputs, outputs, targets, new, positions, leader.rate)
@@ -207,11 +253,13 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
                     leader.method.minimises(batch)
                     for leader, batch in zip(leaders, batches, strict=True)
                 ]
+            for leader, loss in zip(leaders, losses, strict=True):
+                leader.look_at(loss)
             bank.backward(losses)
             for flock, batch in zip(flocks, batches, strict=True):
-                flock.leader.move(batch)
-                for follower in flock.followers:
-                    follower.follow(flock.leader)
+                flock.move(batch)
+            if any(leader.diverged for leader in leaders):
+                return
     finally:
         bank.release()
 
@@ -221,6 +269,16 @@ class _Flock(NamedTuple):
 
     leader: Descent
     followers: list[Descent]
+
+    def move(self, batch: Step) -> None:
+        """Finish a step whose gradient is there, or go no further where it is not finite."""
+        if self.leader.diverged is None:
+            self.leader.move(batch)
+        for follower in self.followers:
+            if self.leader.diverged is None:
+                follower.follow(self.leader)
+            else:
+                follower.diverged = self.leader.diverged
 
 
 def _flocks(level: Sequence[Descent]) -> list[_Flock]:

@@ -9,8 +9,11 @@ from typing import Any
 import torch
 
 from onward.budget import Budget, working
-from onward.errors import DamagedFolderError, OnwardError, unknown
+from onward.crew import crew
+from onward.errors import DamagedFolderError, DivergedError, OnwardError, unknown
 from onward.models import MODELS, Model
+from onward.models.in_parts import InParts
+from onward.models.spread import Spread
 from onward.results.state import load_state, save_state
 from onward.seeds import Draws, draws
 from onward.train.descent import Descent, descend
@@ -54,7 +57,9 @@ class GradientLearner:
 
     def learn(self, view: View, budget: Budget) -> None:
         """Train on the view as the method says."""
-        learn_together([(self, view, budget)])
+        for error in learn_together([(self, view, budget)]):
+            if error is not None:
+                raise error
 
     def predict(self, view: View) -> Array:
         """Return the model's outputs."""
@@ -68,13 +73,15 @@ class GradientLearner:
         if self._model is None:
             raise OnwardError("there is nothing to save before the first call of learn")
         descent = self._descent
+        if descent is not None and (error := descent.failure()):
+            raise error
         state = {
             "calls": self._calls,
             "steps_done": None if descent is None else descent.done,
             "shape": list(self._shape),
             "classes": self._model.classes,
-            "parameters": {name: p.numpy() for name, p in self._model.parameters.items()},
-            "buffers": {name: b.numpy() for name, b in self._model.buffers.items()},
+            "parameters": to_arrays(self._model.parameters),
+            "buffers": to_arrays(self._model.buffers),
             "validation": {} if descent is None else descent.validation.state(),
             "velocity": to_arrays(self._velocity if descent is None else descent.velocity),
             "method": self.method.state() if descent is None else self._method_before,
@@ -138,16 +145,24 @@ class GradientLearner:
         )
         return self._descent
 
-    def finish(self, view: View, budget: Budget) -> None:
-        """End a call of `learn` whose descent is done."""
-        if self._descent is not None:
-            self._descent.model.forget()
-            self._descent.validation.settle()
-            self.method.afterwards(self._descent.model, view, budget)
-            if self._recipe.goes_on:
-                self._velocity = self._descent.velocity
-            self._descent = None
-            self._calls += 1
+    def finish(self, view: View, budget: Budget) -> DivergedError | None:
+        """End a call of `learn` whose descent is done; return why, if it has diverged."""
+        descent = self._descent
+        if descent is None:
+            return None
+        descent.model.forget()
+        if error := descent.failure():
+            return error
+        if crew().size > 1:
+            weights = descent.model.parameters.values()
+            crew().require_alike(sum(float(w.sum(dtype=torch.float64)) for w in weights))
+        descent.validation.settle()
+        self.method.afterwards(descent.model, view, budget)
+        if self._recipe.goes_on:
+            self._velocity = descent.velocity
+        self._descent = None
+        self._calls += 1
+        return None
 
     def _model_for(self, view: View) -> Model:
         classes = len(view.classes)
@@ -162,6 +177,13 @@ class GradientLearner:
         if name not in MODELS:
             raise unknown("model", name, MODELS, "onward.models.MODELS")
         sizes: dict[str, Any] = {"hidden": self._recipe.hidden} if name == "mlp" else {}
+        if self._recipe.recomputes:
+            if not name.startswith("clip"):
+                raise OnwardError(
+                    f"expected CLIP for a recipe with recomputes, found the model {name}. Leave it "
+                    "out, or choose another model"
+                )
+            sizes["recomputes"] = True
         for name_of in ("side", "weights"):
             given = getattr(self._recipe, name_of)
             if given is None:
@@ -172,21 +194,31 @@ class GradientLearner:
                     f"{name}. Leave it out, or choose another model"
                 )
             sizes[name_of] = given
-        return MODELS[name](self._shape, classes, self._generator(), head=head, **sizes)
+        model = MODELS[name](self._shape, classes, self._generator(), head=head, **sizes)
+        if self._recipe.at_once is not None:
+            model = InParts(model, self._recipe.at_once)
+        return Spread(model, crew()) if crew().size > 1 else model
 
     def _generator(self) -> torch.Generator:
         seed = draws(Draws.WEIGHTS, self.setting.seed, self._calls).integers(2**63)
         return torch.Generator().manual_seed(int(seed))
 
 
-def learn_together(calls: Sequence[tuple[GradientLearner, View, Budget]]) -> None:
-    """Make one call of `learn` of each learner, side by side where they see the same batches."""
+def learn_together(
+    calls: Sequence[tuple[GradientLearner, View, Budget]],
+) -> list[DivergedError | None]:
+    """Make one call of `learn` of each learner, side by side where they see the same batches.
+
+    Returns for each learner why it went no further, if it diverged: the others go to their end.
+    """
     with one_thread():
         descents = []
         for learner, view, budget in calls:
             with working([budget]):
                 descents.append(learner.start(view, budget))
         descend(descents)
+        diverged = []
         for learner, view, budget in calls:
             with working([budget]):
-                learner.finish(view, budget)
+                diverged.append(learner.finish(view, budget))
+        return diverged

@@ -3,12 +3,19 @@
 import torch
 from torch.utils.dlpack import from_dlpack
 
+from onward.crew import crew
 from onward.models.model import Model
+from onward.models.spread import Spread
 from onward.pairs import as_bytes
 from onward.types import Array, View
 
 
 def predicted(model: Model, view: View) -> Array:
-    """Return a model's outputs for a view, which is read part by part."""
-    outputs = [model.predict(from_dlpack(as_bytes(part))) for part in view.parts()]
-    return torch.cat(outputs).numpy()
+    """Return a model's outputs for a view, which is read part by part.
+
+    Processes that share a run read no more than their share of it.
+    """
+    team, alone = crew(), model.inner if isinstance(model, Spread) else model
+    share = team.share(len(view))
+    outputs = [alone.predict(from_dlpack(as_bytes(part))) for part in view.parts(within=share)]
+    return team.gather(torch.cat(outputs), len(view)).cpu().numpy()

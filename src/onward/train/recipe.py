@@ -47,7 +47,8 @@ class Recipe:
     `iterations` is the number of steps of a call, whatever it shows: the same compute for each.
     Batches then all have the same size, across the ends of epochs; with `replacement` there are no
     epochs, and every batch is drawn from all samples. `at_once` is how many samples of a batch are
-    worked on together, where all of them do not fit in memory: the gradient is the same.
+    worked on together, where all of them do not fit in memory: the gradient is the same. So it is
+    with `recomputes`, by which CLIP keeps nothing between its layers and computes it again instead.
 
     By the `schedule` ``steps`` the learning rate decays as above. ``cosine`` takes it down to zero
     along a cosine in every call, ``constant_cosine`` in the last `cooldown` of its steps. It rises
@@ -89,6 +90,7 @@ class Recipe:
     fade: float = field(default=0.999, metadata=LATER)
     least: float = field(default=1e-8, metadata=LATER)
     decays_all: bool = field(default=True, metadata=LATER)
+    recomputes: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
         optional = (

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from onward.crew import crew
 from onward.errors import OnwardError
 from onward.seeds import Draws, draws
 from onward.tasks.boxes import mirrored
@@ -112,13 +113,28 @@ class Inputs:
     A fresh array of some megabytes for every batch would cost more than the copy. Where every batch
     replays all of a memory, that is read once and stays behind the place of the new samples. Images
     that are varied are new every time.
+
+    Parameters
+    ----------
+    training, batch_size, augment, key
+        Of the descent.
+    shared
+        Whether a process of several may read its share alone, since nobody but the model looks.
     """
 
     def __init__(
-        self, training: TrainingSet, batch_size: int, augment: str, key: Sequence[int]
+        self,
+        training: TrainingSet,
+        batch_size: int,
+        augment: str,
+        key: Sequence[int],
+        *,
+        shared: bool = False,
     ) -> None:
         self._augment, self._key = augment, key
-        self._kept = training.replay if training.replays_all and augment == "none" else 0
+        self.shared = shared and augment == "none" and not training.apart and crew().size > 1
+        keeps = training.replays_all and augment == "none" and not self.shared
+        self._kept = training.replay if keeps else 0
         self._size = batch_size
         self._buffer: Array | None = None
 
@@ -129,6 +145,11 @@ class Inputs:
             view.count(positions)
         if self._augment != "none":
             return augmented(first, positions, self._augment, (*self._key, step))
+        if self.shared:
+            share = crew().share(len(positions))
+            first.count(positions[: share.start])
+            first.count(positions[share.stop :])
+            positions = positions[share]
         if not self._kept:
             inputs = first.inputs(positions, out=self._buffer)
             if self._buffer is None or len(inputs) > len(self._buffer):

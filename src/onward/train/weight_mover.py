@@ -50,6 +50,8 @@ class WeightMover:
                 before = velocity.get(moment + name)
                 if before is None or before.shape != parameter.shape:
                     self.velocity[moment + name] = grown(before, parameter)
+                else:  # what was read from a file comes to where the weights are
+                    self.velocity[moment + name] = before.to(parameter.device)
 
     def decay_of(self, parameter: torch.Tensor) -> float:
         """Return the pull towards zero of one parameter."""

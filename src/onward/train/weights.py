@@ -53,7 +53,7 @@ def grown(kept: "Tensor | None", parameter: "Tensor") -> "Tensor":
 
 def to_arrays(kept: "Mapping[str, Tensor]") -> dict[str, Array]:
     """Return copies as arrays, to be saved."""
-    return {name: tensor.numpy().copy() for name, tensor in kept.items()}
+    return {name: tensor.cpu().numpy().copy() for name, tensor in kept.items()}
 
 
 def to_tensors(saved: Mapping[str, Array]) -> "Weights":

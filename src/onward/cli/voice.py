@@ -1,0 +1,71 @@
+"""One voice for all processes of a run: the first one speaks, or the one that fails."""
+
+import contextlib
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+
+import typer
+from rich.console import Console
+
+from onward.crew import crew, leave
+from onward.errors import OnwardError
+
+_SHARED = ("run", "reproduce")
+
+
+@contextlib.contextmanager
+def one_voice(command: str | None) -> Iterator[None]:
+    """End with one message and exit code 2 for a user's mistake, whoever notices it.
+
+    Parameters
+    ----------
+    command
+        The one that is given: not all can be shared out among processes.
+    """
+    try:
+        team = crew()
+        if team.size == 1:
+            yield
+            return
+    except OnwardError as error:
+        _say(error)
+        sys.exit(2)
+    aloud = sys.stderr
+    try:
+        with contextlib.ExitStack() as stack:
+            if not team.leads:
+                silence = stack.enter_context(open(os.devnull, "w"))  # noqa: PTH123
+                stack.enter_context(contextlib.redirect_stdout(silence))
+                stack.enter_context(contextlib.redirect_stderr(silence))
+            if command not in _SHARED:
+                raise OnwardError(
+                    f"expected one of {', '.join(_SHARED)} to share out among processes, found "
+                    f"{command}. Run it in one process, without torchrun"
+                )
+            yield
+    except SystemExit as end:
+        if not end.code:
+            leave()
+        raise
+    except OnwardError as error:
+        if team.first_to_fail():
+            with contextlib.redirect_stderr(aloud):
+                _say(error)
+        sys.exit(2)
+    except Exception:  # noqa: BLE001 (it is shown as it is, once)
+        if team.first_to_fail():
+            traceback.print_exc(file=aloud)
+        sys.exit(1)
+
+
+def only_once() -> None:
+    """End the command here in all processes but the first, which goes on to report."""
+    if not crew().leads:
+        raise typer.Exit
+
+
+def _say(error: OnwardError) -> None:
+    plain = str(error).replace("[", r"\[")
+    Console(stderr=True).print(f"[bold red]onward:[/] {plain}", soft_wrap=True)

@@ -1,0 +1,137 @@
+"""Work sent to a Ray cluster: many runs outgrow one machine."""
+
+import contextlib
+import os
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from onward.errors import OnwardError
+from onward.loop import Watch
+
+T = TypeVar("T")
+Work = Callable[[T, Path, Watch], list[Path]]
+# How often work is given to another worker, when the one that had it is lost.
+_TIMES = 5
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+class RemoteError(Exception):
+    """A learner failed on another machine; the text is its traceback."""
+
+
+def work_on_ray(
+    work: Work[T], things: Sequence[T], out: Path, *, workers: int, watch: Watch
+) -> list[list[Path]]:
+    """Have a Ray cluster do something with each of several things; return what each gives.
+
+    It joins the cluster that ``RAY_ADDRESS`` names, or that runs on this machine; where there is
+    none, Ray is started here for as long as this takes. What a lost worker was doing is done by
+    another one.
+
+    Parameters
+    ----------
+    work
+        Called in a worker with one of the things, the folder, and a function for events. It must
+        be possible to do it again after it was cut off anywhere.
+    things
+        What to work on.
+    out
+        A folder that all machines see, under the same name.
+    workers
+        How many are worked on at a time.
+    watch
+        Called in this process with all events.
+    """
+    with _cluster(workers) as ray:
+        from ray.util.queue import Queue
+
+        events = Queue(actor_options={"num_cpus": 0})
+        remote = ray.remote(num_cpus=1, max_retries=_TIMES)(_at_work)
+        waiting = list(enumerate(things))
+        found: dict[int, list[Path]] = {}
+        doing: dict[Any, int] = {}
+        try:
+            while waiting or doing:
+                while waiting and len(doing) < workers:
+                    place, thing = waiting.pop(0)
+                    task = remote.remote(work, thing, out.absolute(), Path.cwd(), events)
+                    doing[task] = place
+                done, _ = ray.wait(list(doing), num_returns=1, timeout=0.2)
+                _pass_on(events, watch)
+                for task in done:
+                    found[doing.pop(task)] = _result(ray, task)
+            _pass_on(events, watch)
+        finally:
+            # A run folder is whole at every moment, so a worker may be stopped wherever it is.
+            for task in doing:
+                ray.cancel(task, force=True)
+            events.shutdown(force=True)
+    return [found[place] for place in range(len(things))]
+
+
+@contextlib.contextmanager
+def _cluster(workers: int) -> Iterator[Any]:
+    """Join a cluster or start one; leave it, or end it, afterwards."""
+    try:
+        import ray
+    except ImportError as error:
+        raise OnwardError(
+            "expected Ray to be installed for --on ray, found none. Install it with "
+            "pip install 'onward[ray]', on all machines of the cluster"
+        ) from error
+    options = {"log_to_driver": False, "logging_level": "error"}
+    environment = {"env_vars": _ONE_THREAD}
+    try:
+        ray.init(address="auto", runtime_env=environment, **options)
+    except ConnectionError as error:
+        if os.environ.get("RAY_ADDRESS"):
+            raise OnwardError(
+                f"expected a Ray cluster at RAY_ADDRESS={os.environ['RAY_ADDRESS']}, found none: "
+                f"{error}. Start it, or unset the variable to have one here"
+            ) from error
+        ray.init(
+            address="local",
+            num_cpus=workers,
+            include_dashboard=False,
+            runtime_env=environment,
+            **options,
+        )
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def _at_work(work: Work[T], thing: T, out: Path, here: Path, events: Any) -> list[Path]:
+    """Do it, in a worker; what a name of a file means is decided where the command was given."""
+    if here.is_dir():
+        os.chdir(here)
+    try:
+        return work(thing, out, events.put)
+    except OnwardError:
+        raise
+    except Exception:  # noqa: BLE001 (it is passed on, as text)
+        # Not every exception survives the way to another process; its text does.
+        raise RemoteError(traceback.format_exc()) from None
+
+
+def _result(ray: Any, task: Any) -> list[Path]:
+    try:
+        paths: list[Path] = ray.get(task)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
+    except ray.exceptions.RayError as error:
+        raise OnwardError(
+            f"a run was lost by {_TIMES + 1} workers one after the other (out of memory?): "
+            f"{error}. Run the same command again: finished runs are kept, the others go on where "
+            "they stopped"
+        ) from error
+    return paths
+
+
+def _pass_on(events: Any, watch: Watch) -> None:
+    while count := events.qsize():
+        for event in events.get_nowait_batch(count):
+            watch(event)

@@ -1,0 +1,83 @@
+"""A run's folder as seen by a process that helps with the run and does not write."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from onward.crew import crew
+from onward.errors import OnwardError
+from onward.results.folder import RunFolder, open_folder
+from onward.results.schema import Cost, Environment, Point, Progress, RunSpec, Score
+from onward.types import Rows
+
+
+@dataclass(eq=False)
+class FollowedFolder:
+    """Knows what the folder holds that another process writes; keeps no decision of its own."""
+
+    path: Path
+    complete: bool
+    scores: list[Score] = field(default_factory=list)
+    curve: list[Point] = field(default_factory=list)
+    keeps_predictions: bool | None = False
+
+    @staticmethod
+    def of(folder: RunFolder) -> "FollowedFolder":
+        """Return what another process has to know of a folder."""
+        return FollowedFolder(folder.path, folder.complete, folder.scores, folder.curve)
+
+    def tested(self, period: int) -> bool:
+        """Whether the tests after this period are known."""
+        return any(score.learned_upto == period for score in self.scores)
+
+    def add(self, period: int, scores: list[Score], predictions: bytes | None) -> None:
+        """Know of the tests after one period."""
+        self.scores += scores
+
+    def add_to_curve(self, points: list[Point]) -> None:
+        """Know of tests between two calls of learn."""
+        self.curve += points
+
+    def finish(self, cost: Cost) -> None:
+        """Do nothing: the other process says that the run is complete."""
+
+    def log(self, event: str, **facts: Any) -> None:
+        """Note nothing."""
+
+    def checkpoint(
+        self, progress: Progress, held: Rows, save_learner: Callable[[Path], None]
+    ) -> None:
+        """Save nothing: all processes have the same state."""
+
+    def last_checkpoint(self) -> tuple[Progress, Rows, Path] | None:
+        """Return nothing: the other process says where to go on."""
+        return None
+
+
+@contextlib.contextmanager
+def open_for_all(
+    out: Path, spec: RunSpec, environment: Environment, on_wait: Callable[[], None]
+) -> Iterator[RunFolder | FollowedFolder]:
+    """Open the folder of a spec: the first process of a crew writes, the others follow.
+
+    Parameters
+    ----------
+    out, spec, environment, on_wait
+        As in `open_folder`.
+    """
+    written: list[RunFolder] = []
+    with contextlib.ExitStack() as stack:
+
+        def opened() -> tuple[str, FollowedFolder]:
+            written.append(stack.enter_context(open_folder(out, spec, environment, on_wait)))
+            return spec.hash, FollowedFolder.of(written[0])
+
+        asked, followed = crew().tell(opened)
+        if asked != spec.hash:
+            raise OnwardError(
+                f"expected all processes to make the same run, found {spec.hash} beside {asked}. "
+                "Start all of them with the same command, data and version"
+            )
+        yield written[0] if written else followed
