@@ -35,6 +35,9 @@ bench: setup
 	$(BIN)/python benchmarks/clear_linear.py
 	$(BIN)/python benchmarks/clear_table1_size.py
 	$(BIN)/python benchmarks/iirc.py
+	$(BIN)/python benchmarks/clad.py
+	$(BIN)/python benchmarks/tic_shards.py
+	$(BIN)/python benchmarks/tic.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache

@@ -21,7 +21,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch.nn import functional
 
 import onward
 from onward.benchmarks import Source
@@ -37,8 +36,10 @@ from onward.pairs import PairLayout, as_bytes
 from onward.results.record import RunRecord
 from onward.sweep import Job, cores, sweep
 from onward.train.augment import augmented
+from onward.train.descent import descend
+from onward.train.method import TrainingSet
 from onward.train.steps import Steps
-from onward.types import Array, Benchmark
+from onward.types import Array, Benchmark, Budget, Call, View
 
 PAIRS, WIDTH, ROWS = 50_000, 512, 1024
 ROUNDS, ITERATIONS = 5, 40
@@ -113,9 +114,9 @@ def training() -> None:
         plain.append(_plain(benchmark))
     ratio = statistics.median(a / b for a, b in zip(ours, plain, strict=True))
     print(
-        f"a training step {1000 * statistics.median(ours) / ITERATIONS:.1f} ms of CPU time, a plain "
-        f"loop of open_clip's {1000 * statistics.median(plain) / ITERATIONS:.1f}: {ratio:.3f}x "
-        "(must: 1.05 at most)",
+        f"a training step {1000 * statistics.median(ours) / ITERATIONS:.1f} ms of CPU time, a "
+        f"plain loop of open_clip's {1000 * statistics.median(plain) / ITERATIONS:.1f}: "
+        f"{ratio:.3f}x (must: 1.05 at most)",
         flush=True,
     )
 
@@ -131,8 +132,6 @@ def _ours(benchmark: Benchmark) -> float:
         learner = loop.learner
         started = learner.start(turn.view, turn.budget)
         begun = time.process_time()
-        from onward.train.descent import descend
-
         descend([started])
         return time.process_time() - begun
 
@@ -140,10 +139,8 @@ def _ours(benchmark: Benchmark) -> float:
 def _plain(benchmark: Benchmark) -> float:
     """Return the CPU time of as many steps as open_clip's training has them."""
     library = open_clip()
-    recipe, stream = benchmark.recipes["cpu"], benchmark.stream(0)
+    recipe = benchmark.recipes["cpu"]
     view = _view(benchmark)
-    from onward.train.method import TrainingSet
-
     steps = Steps(TrainingSet(view, len(view)), recipe.batch_size, [0, 0], whole=True)
     net, tokens = library.model.CLIP(**dict(SMALL.written_out or {})), SMALL.tokens()
     loss_of = library.loss.ClipLoss()
@@ -158,7 +155,6 @@ def _plain(benchmark: Benchmark) -> float:
     layout = PairLayout(view.input_shape)
     scale = scale_of((library.OPENAI_DATASET_MEAN, library.OPENAI_DATASET_STD))
     net.train()
-    _ = stream
     begun = time.process_time()
     for step in range(ITERATIONS):
         for group in optimizer.param_groups:
@@ -175,10 +171,8 @@ def _plain(benchmark: Benchmark) -> float:
     return time.process_time() - begun
 
 
-def _view(benchmark: Benchmark) -> onward.types.View:
+def _view(benchmark: Benchmark) -> View:
     stream = benchmark.stream(0)
-    from onward.types import Budget, Call, View
-
     budget = Budget()
     budget.open(stream[0].train.rows)
     return View(stream.table, stream[0].train, stream[0].classes, Call(budget))
@@ -198,7 +192,9 @@ def table() -> None:
         )
         for method, runs in found.items():
             means = [100 * np.mean([of(run.matrix()) for run in runs]) for of in TRANSFER.values()]
-            print(f"  {method:18s}", *(f"{n} {m:.1f}" for n, m in zip(TRANSFER, means, strict=True)))
+            print(
+                f"  {method:18s}", *(f"{n} {m:.1f}" for n, m in zip(TRANSFER, means, strict=True))
+            )
         found = _runs(DECIDING, range(8), out)
         pairs = [("cumulative", "finetune", "backward")]
         pairs += [("finetune", "restart", name) for name in TRANSFER]
@@ -210,7 +206,7 @@ def table() -> None:
             verdict = compare(gains, [0.0] * len(gains))
             print(
                 f"{above} against {below}, {name}: {100 * np.mean(gains):+.1f} points, "
-                f"p = {verdict.p_value:.4f}, {len(gains)} seeds",
+                f"p = {verdict.p:.4f}, {len(gains)} seeds",
                 flush=True,
             )
 
@@ -236,6 +232,5 @@ CASES = {"recall": recall, "training": training, "table": table}
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    _ = functional
     for name in sys.argv[1:] or CASES:
         CASES[name]()

@@ -30,6 +30,7 @@ def test_list_as_json_names_everything(onward: Terminal) -> None:
         "iirc",
         "clad-c",
         "clad-d",
+        "tic",
         "yours",
     ]
     assert {"finetune", "nap", "scratch", "cumulative", "er"} <= {

@@ -125,6 +125,27 @@ def test_a_damaged_annotation_is_named(tmp_path: Path, edit: Edit, message: str)
 PLACE = ("Shanghai Citystreet Daytime Clear",)
 
 
+def test_two_images_of_one_id_are_named(tmp_path: Path) -> None:
+    def spoil(split: str, document: dict[str, Any]) -> None:
+        if split == "val":
+            document["images"][1]["id"] = document["images"][0]["id"]
+
+    frames = [frame(f"20191111 1015{second}0", *PLACE, box(3)) for second in (0, 1)]
+    with pytest.raises(OnwardError, match=r"image \d+: 2 images have this id"):
+        read_soda(write_soda(tmp_path, spoil, val=frames))
+
+
+def test_an_area_that_is_left_open_is_that_of_the_box(tmp_path: Path) -> None:
+    def open_area(split: str, document: dict[str, Any]) -> None:
+        for annotation in document["annotations"]:
+            annotation["area"] = None
+
+    root = write_soda(tmp_path, open_area, val=[frame("20191111 101500", *PLACE, box(3))])
+    objects = read_soda(root).val.objects
+    width, height, area = (objects.column(name)[0].as_py() for name in ("w", "h", "area"))
+    assert area == width * height
+
+
 def test_a_box_may_end_with_its_image(tmp_path: Path) -> None:
     edges = box(3, (0, 0, 1920, 1080)), box(3, (1900.5, 0, 20, 20))
     assert (

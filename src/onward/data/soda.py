@@ -11,6 +11,7 @@ files do not have: its authors' time annotations replace them.
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -189,6 +190,11 @@ def _images(entries: list[dict[str, Any]], split: str) -> tuple[pa.Table, list[s
         "width": pa.array([entry["width"] for entry in entries], pa.int64()),
         "height": pa.array([entry["height"] for entry in entries], pa.int64()),
     }
+    problems += [
+        f"image {number}: {count} images have this id"
+        for number, count in Counter(entry["id"] for entry in entries).items()
+        if count > 1
+    ]
     kinds = {"time": pa.timestamp("s")}
     rest = {name: pa.array(rows[name], kinds.get(name, pa.string())) for name in rows}
     return pa.table({**whole, **rest}), problems
@@ -198,7 +204,11 @@ def _objects(entries: list[dict[str, Any]], image_ids: list[int]) -> pa.Table:
     """Return the table of objects; -1 stands for an image that is not there."""
     row_of = {number: row for row, number in enumerate(image_ids)}
     boxes = np.array([entry["bbox"] for entry in entries], np.float64).reshape(len(entries), 4)
-    areas = [entry.get("area", entry["bbox"][2] * entry["bbox"][3]) for entry in entries]
+    # Some tools write null where an area is left to the reader.
+    areas = [
+        entry["bbox"][2] * entry["bbox"][3] if entry.get("area") is None else entry["area"]
+        for entry in entries
+    ]
     return pa.table(
         {
             "id": pa.array([entry["id"] for entry in entries], pa.int64()),

@@ -23,7 +23,7 @@ def table(name: str, scale: str) -> PaperTable:
         rows=tuple(
             Row(
                 name=warmup,
-                label=f"Cumulative-All, {warmup} later warm-up",
+                label=f"{warmup} later warm-up",
                 key={"warmup": warmup},
                 method="cumulative",
                 load={"training": training},
