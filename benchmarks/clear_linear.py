@@ -22,8 +22,8 @@ import synthetic_clear
 from environments import Other, environment
 from onward.benchmarks import retrained
 from onward.exam import Exam, Test
-from onward.loop import Event
 from onward.together import Variant, run_together
+from onward.turns import Event
 
 EPOCHS, SEEDS, HEADS = 5, 3, 40
 # torchvision is what Avalanche imports; wandb, gdown and the like come with it.

@@ -7,7 +7,6 @@ import pytest
 import onward
 from onward.benchmarks import retrained
 from onward.checks.tiny import tiny_benchmark
-from onward.loop import Event
 from onward.methods import METHODS
 from onward.methods.finetune import Finetune
 from onward.methods.lwf import LwF
@@ -15,6 +14,7 @@ from onward.models.mlp import MLP
 from onward.results.check import check_folder
 from onward.sweep import Job, Source, bundled
 from onward.together import Variant, run_together
+from onward.turns import Event
 from onward.types import Benchmark, Loss
 
 RATES = [Variant("finetune", training={"learning_rate": rate}) for rate in (0.1, 0.3, 0.5)]

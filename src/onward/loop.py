@@ -4,15 +4,15 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from onward.budget import Budget, working
+from onward.budget import Budget
 from onward.calls import calls, known_classes
 from onward.crew import crew
 from onward.errors import DamagedFolderError, DivergedError, OnwardError
@@ -21,9 +21,10 @@ from onward.learners import UNKNOWN, Chosen, choose
 from onward.results.cost import Meter, environment
 from onward.results.followed import open_for_all
 from onward.results.record import RunRecord, load_record
-from onward.results.schema import Point, Progress, RunSpec, Score
+from onward.results.schema import Point, Progress, RunSpec
 from onward.results.stream_card import write_stream_card
 from onward.stored import stored
+from onward.turns import Event, Turn, Watch, noted
 from onward.types import (
     Benchmark,
     Call,
@@ -35,24 +36,6 @@ from onward.types import (
     Stream,
     View,
 )
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something that happened in a run, for whoever watches.
-
-    ``kind`` is one of waiting, done before, resumed, replayed, learning, learned, tested, done.
-    """
-
-    kind: str
-    spec: RunSpec
-    period: int | None = None
-    learner: Learner | None = None
-    outputs: Any = None
-    scores: tuple[Score, ...] = ()
-
-
-Watch = Callable[[Event], None]
 
 
 def run(
@@ -120,41 +103,6 @@ def run(
         for turn in turns:
             turn.take()
         return loop.record()
-
-
-@contextlib.contextmanager
-def noted(where: str) -> Iterator[None]:
-    """Add to an error of a learner's own where it happened."""
-    try:
-        yield
-    except OnwardError:
-        raise
-    except Exception as error:
-        error.add_note(where)
-        raise
-
-
-@dataclass(frozen=True, eq=False)
-class Turn:
-    """A call of `learn` that is due, at a place of the stream, which `where` says in words."""
-
-    at: tuple[int, int]
-    learner: Learner
-    view: View
-    budget: Budget
-    where: str
-
-    def take(self) -> None:
-        """Make the call."""
-        try:
-            with working([self.budget]), noted(self.where):
-                self.learner.learn(self.view, self.budget)
-        except DivergedError as error:
-            raise self.located(error) from error
-
-    def located(self, error: DivergedError) -> DivergedError:
-        """Return the error of a call that diverged, with where that was."""
-        return DivergedError(f"{self.where}: {error}")
 
 
 class Loop:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from onward.errors import OnwardError
-from onward.loop import Watch
+from onward.turns import Watch
 
 T = TypeVar("T")
 Work = Callable[[T, Path, Watch], list[Path]]

@@ -24,9 +24,9 @@ from typing import Any, Literal
 from onward.benchmarks import Source, retrained
 from onward.crew import crew
 from onward.errors import OnwardError
-from onward.loop import Event, Watch
 from onward.results.record import RunRecord, load_record
 from onward.together import Variant, run_together
+from onward.turns import Event, Watch
 from onward.types import Benchmark
 
 On = Literal["local", "ray"]

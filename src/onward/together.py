@@ -10,8 +10,9 @@ from onward.benchmarks import retrained
 from onward.budget import Budget
 from onward.errors import DivergedError
 from onward.learners import choose
-from onward.loop import Loop, Turn, Watch, noted
+from onward.loop import Loop
 from onward.results.record import RunRecord
+from onward.turns import Turn, Watch, noted
 from onward.types import Benchmark, View
 
 

@@ -14,10 +14,10 @@ from onward.benchmarks import Source
 from onward.errors import DivergedError, OnwardError, unknown
 from onward.files import storage, write_atomic
 from onward.learners import choose
-from onward.loop import Watch
 from onward.results.record import RunRecord
 from onward.stored import stored
 from onward.sweep import Job, benchmark_of, sweep
+from onward.turns import Watch
 
 COUNTED = ("runs", "iterations", "samples", "macs", "cpu_seconds")
 """What a tuning may be limited by, and what it says it has spent."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from onward.budget import COMPUTE, Budget
 from onward.errors import OnwardError
+from onward.splits import Folds, Holdout, Released, Split, Undivided
 from onward.stored import LATER
 from onward.table import Array, Column, Rows, Samples, Table
 from onward.view import Call, View
@@ -124,42 +125,6 @@ class Stream(Sequence[Period]):
         if isinstance(index, slice):
             return replace(self, periods=self.periods[index])
         return self.periods[index]
-
-
-@dataclass(frozen=True)
-class Holdout:
-    """Hold a share of the groups out of training in every period."""
-
-    share: float
-
-
-@dataclass(frozen=True)
-class Folds:
-    """Cut the groups into k folds; seed s holds out fold s mod k."""
-
-    k: int
-
-
-@dataclass(frozen=True)
-class Released:
-    """Hold out what a published split holds out, sample by sample: groups may straddle it.
-
-    Of several splits that came with the data, seed s uses number s mod `splits`; ``None`` draws
-    one for each seed by the published rule.
-    """
-
-    splits: int | None
-
-
-@dataclass(frozen=True)
-class Undivided:
-    """Learn all samples of a period, and test all of them before they are learned.
-
-    Only where the future alone is tested: there, a period's training samples are its test samples.
-    """
-
-
-Split = Holdout | Folds | Released | Undivided
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ import onward
 from onward.budget import Budget
 from onward.checks import tiny_benchmark
 from onward.errors import OnwardError
-from onward.loop import Event
 from onward.methods.cwr import CWRStar, merged
 from onward.models.linear import LinearProbe
 from onward.tasks.one_label import OneLabel
 from onward.train.learner import GradientLearner
+from onward.turns import Event
 from onward.types import Setting
 
 

@@ -10,11 +10,11 @@ import onward
 from onward.budget import Budget
 from onward.checks import tiny_benchmark
 from onward.errors import OnwardError
-from onward.loop import Event
 from onward.methods.lucir import LUCIR
 from onward.models.mlp import MLP
 from onward.train.learner import GradientLearner
 from onward.train.method import Step
+from onward.turns import Event
 
 INPUTS = np.random.default_rng(0).normal(size=(20, 3))
 TENSOR = torch.from_numpy(INPUTS.astype(np.float32))

@@ -7,9 +7,9 @@ import torch
 import onward
 from onward.checks import tiny_benchmark, tiny_pairs
 from onward.errors import OnwardError
-from onward.loop import Event
 from onward.methods.patching import Patching
 from onward.train.weights import snapshot
+from onward.turns import Event
 from onward.types import Benchmark
 
 

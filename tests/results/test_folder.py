@@ -16,11 +16,11 @@ import onward
 from onward.budget import Budget
 from onward.checks.tiny import tiny_benchmark
 from onward.errors import DamagedFolderError, OnwardError, StorageError
-from onward.loop import Event
 from onward.results import folder as folder_module
 from onward.results.check import check_folder
 from onward.results.read import find_folders
 from onward.results.record import load_record
+from onward.turns import Event
 from onward.types import View
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import onward
 from onward.benchmarks import retrained
 from onward.crew import crew
-from onward.loop import Event
+from onward.turns import Event
 
 
 def main(out: str, *methods: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from onward.loop import Event
+from onward.turns import Event
 
 
 class StopError(Exception):

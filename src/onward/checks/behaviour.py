@@ -9,7 +9,8 @@ from onward.checks.report import Skipped, expected
 from onward.checks.trace import Stop, Trace, saved, trace
 from onward.checks.wrapper import Wrapper
 from onward.errors import BudgetSpentError, LookAheadError
-from onward.loop import Event, run
+from onward.loop import run
+from onward.turns import Event
 from onward.types import Array, Call, Learner, Samples, Setting, Table, View
 from onward.view import rows_shown
 

@@ -15,7 +15,7 @@ from onward.checks.digests import digest
 from onward.checks.reachable import Copies, future_within_reach
 from onward.checks.wrapper import Wrapper
 from onward.errors import LookAheadError, OnwardError
-from onward.loop import Event
+from onward.turns import Event
 from onward.types import Array, Benchmark, Column, Learner, Rows, Table, Task, View
 from onward.view import rows_shown
 

@@ -11,8 +11,9 @@ from onward.checks.method_subject import MethodSubject
 from onward.checks.report import expected
 from onward.checks.trace import Stop, Trace, note_tests, wrapped
 from onward.checks.wrapper import Wrapper
-from onward.loop import Event, run
+from onward.loop import run
 from onward.results.record import RunRecord
+from onward.turns import Event
 from onward.types import Learner, SavingLearner, View
 
 # After how many saves an attempt is stopped. On a long run, stopping at every single save would

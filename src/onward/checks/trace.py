@@ -9,8 +9,9 @@ from typing import Any
 from onward.checks.digests import digest, digest_folder
 from onward.checks.wrapper import Reporting
 from onward.learners import Chosen
-from onward.loop import Event, run
+from onward.loop import run
 from onward.results.schema import Cost
+from onward.turns import Event
 from onward.types import Benchmark, Learner, SavingLearner
 
 Wrap = Callable[[Learner], Learner]

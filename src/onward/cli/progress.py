@@ -15,7 +15,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from onward.loop import Event, Watch
+from onward.turns import Event, Watch
 
 
 def progress_bar(done: str, *more: str) -> Progress:

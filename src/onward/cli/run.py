@@ -15,12 +15,12 @@ from onward.cli.progress import live, resumable
 from onward.cli.source import with_source
 from onward.cli.voice import only_once
 from onward.learners import choose
-from onward.loop import Event
 from onward.report.summary import by_setting, summarise
 from onward.report.terminal import tables, to_json
 from onward.report.verdict import findings
 from onward.sweep import Job, On, benchmark_of, cores, sweep
 from onward.tuning import load_tuned
+from onward.turns import Event
 
 
 @with_source

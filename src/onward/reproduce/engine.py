@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from onward.loop import Watch
 from onward.report.summary import Measure, Summary
 from onward.reproduce.claims import Cell, Judgement, judge
 from onward.reproduce.plan import Plan, Planned
 from onward.results.record import RunRecord
 from onward.sweep import On, sweep
+from onward.turns import Watch
 
 
 @dataclass(frozen=True, eq=False)
