@@ -7,7 +7,7 @@ import pytest
 
 import onward
 from onward.benchmarks import retrained
-from onward.benchmarks.tic_emoji import UNSEEN, ZERO_SHOT, cut_emoji
+from onward.benchmarks.tic_emoji import UNSEEN, ZERO_SHOT
 from onward.checks import check_method, check_stream, tiny_pairs
 from onward.data.dated_pairs import emoji_pairs
 from onward.data.emoji_history import GROUPS
@@ -124,13 +124,22 @@ def test_parts_have_no_dates_and_the_same_compute_in_all() -> None:
 
 
 def test_the_basic_filter_learns_from_longer_captions_alone() -> None:
-    plain, basic = onward.load("tic").stream(0), onward.load("tic", captions="basic").stream(0)
+    plain, basic = onward.load("tic").stream(0), onward.load("tic", filtered="basic").stream(0)
     texts = plain.table.values("text")
     assert len(basic[0].train) < len(plain[0].train)
     assert all(len(text.split()) > 2 and len(text) > 5 for text in texts[basic[0].train.rows])
     assert basic[0].test.rows.tolist() == plain[0].test.rows.tolist()
     with pytest.raises(OnwardError, match="basic"):
-        onward.load("tic", captions="bestpool")
+        onward.load("tic", filtered="english")
+
+
+@pytest.mark.slow
+def test_an_older_clip_keeps_more_of_what_it_knows() -> None:
+    plain, best = onward.load("tic").stream(0), onward.load("tic", filtered="bestpool").stream(0)
+    shares = [len(b.train) / len(a.train) for a, b in zip(plain, best, strict=True)]
+    assert shares[0] == pytest.approx(0.5, abs=0.01)
+    assert max(shares[2:]) < shares[0]
+    assert check_stream(onward.load("tic", filtered="bestpool")).ok
 
 
 def test_wrong_words_are_answered() -> None:
@@ -140,12 +149,6 @@ def test_wrong_words_are_answered() -> None:
         onward.load("tic", model="resnet18")
     with pytest.raises(OnwardError, match="yfcc"):
         onward.load("tic", scale="yffc")
-
-
-def test_all_filters_are_cuts_of_the_same_table() -> None:
-    benchmark = onward.load("tic")
-    one = cut_emoji(benchmark.table, benchmark.protocol, 0, keeps=lambda caption: False)
-    assert [len(period.train) for period in one] == [0] * 8
 
 
 QUICK = (

@@ -17,7 +17,8 @@ import numpy as np
 
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.start_weights import weights_option
-from onward.benchmarks.tic_emoji import FILTERS, SNAPSHOTS, cut_at_random, cut_emoji
+from onward.benchmarks.tic_emoji import SNAPSHOTS, cut_at_random, cut_emoji
+from onward.benchmarks.tic_filters import FILTERS
 from onward.benchmarks.tic_recipes import USUAL_SCALE, in_parts, macs_of_a_period, recipes_of
 from onward.data.cache import cache_folder
 from onward.data.emoji_history import FOLDER
@@ -51,7 +52,7 @@ def load(
     model: str | None = None,
     weights: str | None = None,
     splits: int | None = None,
-    captions: str | None = None,
+    filtered: str | None = None,
     size: int | None = None,
     calendar: str | None = None,
     shards: str | None = None,
@@ -85,9 +86,9 @@ def load(
     splits
         Emoji: deal all drawings into so many parts at random, which come one after the other with
         the same compute in all: what is lost by learning in parts alone (appendix D).
-    captions
-        Emoji: ``all``, or ``basic``, which learns from captions of more than two words and five
-        letters, as the paper's basic filter has it.
+    filtered
+        Emoji: which pairs are learned from, ``all``, or those that a filter keeps: ``basic``, by
+        captions, or ``bestpool``, by an older CLIP; see `onward.benchmarks.tic_filters`.
     size
         A folder: the side of images; by default 224, and 32 for the recipe ``cpu``.
     calendar, shards, validation, missing
@@ -98,13 +99,13 @@ def load(
     recipes = recipes_of(scale, model, weights)
     if recipe not in recipes:
         raise unknown("recipe", recipe, recipes, "onward list benchmarks")
-    of_emoji = _given(splits=splits, captions=captions)
+    of_emoji = _given(splits=splits, filtered=filtered)
     of_folder = _given(
         size=size, calendar=calendar, shards=shards, validation=validation, missing=missing
     )
     if data == "emoji":
         _refuse(of_folder, "the emoji edition", "a folder")
-        made = _emoji(recipes, recipe, splits, captions or "all")
+        made = _emoji(recipes, recipe, splits, filtered or "all")
     elif os.sep in data or Path(data).expanduser().is_dir():
         _refuse(of_emoji, "a folder", "the emoji edition")
         made = _folder(data, recipes, recipe, of_folder)
@@ -130,15 +131,15 @@ def _refuse(options: Mapping[str, Any], here: str, there: str) -> None:
 
 
 def _emoji(
-    recipes: Mapping[str, Recipe], recipe: str, splits: int | None, captions: str
+    recipes: Mapping[str, Recipe], recipe: str, splits: int | None, filtered: str
 ) -> Benchmark:
-    if captions not in FILTERS:
-        raise unknown("filter of captions", captions, FILTERS, "docs/tic.md")
+    if filtered not in FILTERS:
+        raise unknown("filter", filtered, FILTERS, "docs/tic.md")
     if splits is not None:
         if splits < 1:
             raise OnwardError(f"expected 1 or more splits, found {splits}")
         recipes = {name: in_parts(each, SNAPSHOTS, splits) for name, each in recipes.items()}
-    cut = partial(cut_emoji, keeps=FILTERS[captions])
+    cut = partial(cut_emoji, keeps=FILTERS[filtered])
     raw = load_tic_emoji()
     kinds, counts = np.unique(raw.values("kind"), return_counts=True)
     return Benchmark(
@@ -159,7 +160,7 @@ def _emoji(
         recipes=recipes,
         recipe=recipe,
         files=(FOLDER, cache_folder()),
-        options=_given(splits=splits, captions=None if captions == "all" else captions),
+        options=_given(splits=splits, filtered=None if filtered == "all" else filtered),
     )
 
 

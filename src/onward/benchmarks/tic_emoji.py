@@ -1,8 +1,9 @@
 """TiC-CLIP's emoji edition: how the history is cut into periods, and what is asked of each."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onward.data.bags import retrieval_test, zero_shot_test
 from onward.data.emoji_history import GROUPS, TWEMOJI, group_numbers
@@ -19,23 +20,19 @@ _UNSEEN = Holdout(0.2)
 _POOL, _VALIDATION = 250, 150
 
 
-def _is_basic(caption: str) -> bool:
-    return len(caption.split()) > 2 and len(caption) > 5
-
-
-FILTERS: Mapping[str, Callable[[str], bool]] = {"all": lambda caption: True, "basic": _is_basic}
-"""Which captions are learned from, by name."""
-
-
 def cut_emoji(
-    table: Table, protocol: Protocol, seed: int, *, keeps: Callable[[str], bool]
+    table: Table,
+    protocol: Protocol,
+    seed: int,
+    *,
+    keeps: Callable[[Table, NDArray[np.bool_]], NDArray[np.bool_]],
 ) -> Stream:
     """Cut the emoji history into periods, one per snapshot, with their tests.
 
-    Only pairs with a caption that `keeps` accepts are learned.
+    Only pairs that `keeps` chooses are learned, see `onward.benchmarks.tic_filters`.
     """
     asked = _Asked(table, seed)
-    kept = np.array([keeps(text) for text in table.columns.column("text").to_pylist()])
+    kept = keeps(table, asked.unseen)
     snapshot, kind = table.values("snapshot"), table.values("kind")
     order = draws(Draws.ORDER, seed).permutation(len(table))
     days = table.values("time").astype("datetime64[D]")

@@ -101,8 +101,9 @@ _LOADED = {
     "splits": Annotated[
         int | None, typer.Option(help="tic, emoji: deal all pairs into so many parts at random.")
     ],
-    "captions": Annotated[
-        str | None, typer.Option(help="tic, emoji: which captions are learned, all or basic.")
+    "filtered": Annotated[
+        str | None,
+        typer.Option(help="tic, emoji: which pairs are learned, all, basic or bestpool."),
     ],
     "calendar": Annotated[str | None, typer.Option(help="tic: yearly or monthly.")],
     "shards": Annotated[

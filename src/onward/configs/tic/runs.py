@@ -64,6 +64,10 @@ def run(row: Row, column: Column, data: str, recipe: str, *, scale: str = "yfcc"
     if data != EMOJI and column.name == "twemoji":
         return Missing("Twemoji are part of the emoji edition")
     load: dict[str, Any] = dict(row.load)
+    if data != EMOJI and "splits" in load:
+        return Missing("only the emoji edition is dealt into parts at random")
+    if data != EMOJI and load.pop("filtered", "basic") != "basic":
+        return Missing("of a folder, what is filtered is decided by who made its lists")
     training: Mapping[str, Any] = load.pop("training", {}).get(recipe, {})
     if recipe == "paper":
         load["scale"] = scale
