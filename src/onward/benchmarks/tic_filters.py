@@ -1,4 +1,4 @@
-"""Which pairs of the emoji edition are learned from: all, or those that a filter of the paper keeps."""
+"""Which pairs of the emoji edition are learned from: all, or those that a filter keeps."""
 
 import hashlib
 from collections.abc import Callable, Mapping
