@@ -185,7 +185,10 @@ def test_a_folder_of_shards_is_a_stream_too(tmp_path: Path) -> None:
     assert "preparation_sees_only_the_past" in {each.check for each in report.passed}
     quick = retrained(benchmark, {"iterations": 2, "batch_size": 4})
     record = onward.run(quick, "patching")
-    assert record.period_tests[0] == PERIOD
+    assert record.period_tests == [PERIOD, ZERO_SHOT]
+    by_class, classes = record.class_matrix()
+    assert by_class.shape == (len(quick.stream(0)), len(quick.stream(0)), len(classes))
+    assert np.isfinite(by_class).any()
     assert np.isfinite(record.matrix()).all()
     with pytest.raises(OnwardError, match="option of the emoji edition"):
         onward.load("tic", data=str(tmp_path / "shards"), splits=2)

@@ -89,6 +89,9 @@ def test_a_class_is_a_text_and_prompts_ask_nothing() -> None:
     assert found["recall1"] == found["image_to_text1"] == pytest.approx(2 / 3)
     assert np.isnan(found["text_to_image1"])
     assert TASK.by_class(decisions, answers, 2).tolist() == [1.0, 0.5]
+    # Candidates that ask, or that are not as many as classes, are none.
+    assert np.isnan(TASK.by_class(decisions, answers, 3)).all()
+    assert np.isnan(TASK.by_class(decisions, np.array([[0], [1], [1], [0], [1]]), 2)).all()
 
 
 def test_one_of_several_right_answers_is_enough() -> None:

@@ -94,11 +94,24 @@ class RunRecord:
         values = [self._value(point, metric) for point in mine]
         return np.array([point.seen for point in mine], np.int64), np.array(values, np.float64)
 
-    def class_matrix(self, test: str = PERIOD) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    def class_matrix(self, test: str | None = None) -> tuple[NDArray[np.float64], tuple[str, ...]]:
         """Return how well each class is found, such as the share of its samples, and the classes.
 
         An array (learned_upto, tested_on, class).
+
+        Parameters
+        ----------
+        test
+            Which test of each period; by default the first that asks for classes.
         """
+        for name in [test] if test else self.period_tests:
+            found = self._by_class(name)
+            if test or np.isfinite(found).any():
+                return found, self._classes()
+        periods, classes = len(self.spec.periods), self._classes()
+        return np.full((periods, periods, len(classes)), np.nan), classes
+
+    def _by_class(self, test: str) -> NDArray[np.float64]:
         periods, classes, task = len(self.spec.periods), self._classes(), TASKS[self.spec.task]
         result = np.full((periods, periods, len(classes)), np.nan)
         for learned_upto, (table, _) in self.decisions.items():
@@ -109,7 +122,7 @@ class RunRecord:
                 cell = mine & (tested_on == period)
                 found = task.by_class(decisions[cell], targets[cell], len(classes))
                 result[learned_upto, period] = found
-        return result, classes
+        return result
 
     def static_by_class(self, test: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
         """Return how well each class is found in a static test, and the classes.

@@ -120,7 +120,13 @@ class ImageText:
         return scores
 
     def by_class(self, decisions: Array, targets: Array, classes: int) -> Array:
-        """Return the share of right first answers by class, where the candidates are classes."""
+        """Return the share of right first answers by class; NaN where candidates are no classes.
+
+        They are where texts ask nothing, and there are as many of them as classes.
+        """
+        texts = decisions[:, 0] == BY_TEXT
+        if np.count_nonzero(texts) != classes or (targets[texts] >= 0).any():
+            return np.full(classes, np.nan)
         who, right = self._judged(decisions, targets)
         asked = targets[(targets >= 0).any(1)][:, 0]
         mine = (who == BY_IMAGE) & (asked < classes)
