@@ -128,9 +128,10 @@ def _ours(benchmark: Benchmark) -> float:
     chosen = choose("finetune", None, benchmark.task)
     loop = Loop(benchmark, stream, chosen, 0, {}, watch=lambda event: None, **quiet)
     with loop.opened(None):
-        turn = next(loop.play())
-        learner = loop.learner
-        started = learner.start(turn.view, turn.budget)
+        # Held: a view dies with the call that hands it out.
+        turns = loop.play()
+        turn = next(turns)
+        started = loop.learner.start(turn.view, turn.budget)
         begun = time.process_time()
         descend([started])
         return time.process_time() - begun
