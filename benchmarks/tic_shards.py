@@ -150,7 +150,7 @@ def theirs_decoded(paths: Sequence[Path], *, shuffled: bool) -> int:
         if read % BATCH == 0:
             batch = np.zeros(BATCH, kind)
         pair = batch[read % BATCH]
-        pair[IMAGE], pair[HAS_IMAGE] = decoded(sample["jpg"], TARGET, str, 0), 1
+        pair[IMAGE], pair[HAS_IMAGE] = decoded(sample["jpg"], TARGET, str), 1
         text = " ".join(sample["txt"].decode("utf-8", "replace").split())
         pair[TEXT], pair[HAS_TEXT] = cut_text(text, CAPTION_BYTES), 1
         read += 1

@@ -7,8 +7,9 @@ import pytest
 
 import onward
 from onward.benchmarks import retrained
-from onward.benchmarks.tic_emoji import UNSEEN, ZERO_SHOT
+from onward.benchmarks.tic_emoji import UNSEEN
 from onward.checks import check_method, check_stream, tiny_pairs
+from onward.data.bags import ZERO_SHOT
 from onward.data.dated_pairs import emoji_pairs
 from onward.data.emoji_history import GROUPS
 from onward.data.tic_make import make_tic_shards

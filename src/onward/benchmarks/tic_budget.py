@@ -3,14 +3,19 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from onward.benchmarks.tic_recipes import PAIR_MACS, SCALES, recipes_of
+from onward.benchmarks.tic_emoji import SNAPSHOTS
+from onward.benchmarks.tic_recipes import (
+    BOTH_WAYS,
+    PAIR_MACS,
+    SCALES,
+    USUAL_SCALE,
+    macs_of_a_period,
+    recipes_of,
+)
 from onward.errors import unknown
 from onward.train.recipe import Recipe
 
 EMOJI = "emoji"
-_SNAPSHOTS = 8
-# A backward pass is about two forward ones.
-_BOTH_WAYS = 3
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,10 @@ class Spending:
     steps
         How many times the recipe's steps it takes in the t-th period, counted from 1.
     looks
-        How many times each pair of a batch is counted in the t-th period: a teacher looks too.
+        How many times each pair of a batch is counted in the t-th period.
+    teacher
+        Whether it is a teacher who looks once more, and does not learn; else what is replayed
+        counts, which is learned from.
     paper
         How many times the budget the paper says it spends, where it counts otherwise.
     """
@@ -32,6 +40,7 @@ class Spending:
     published: str | None
     steps: Callable[[int], float] = lambda t: 1.0
     looks: Callable[[int], float] = lambda t: 1.0
+    teacher: bool = False
     paper: float | None = None
 
 
@@ -42,7 +51,7 @@ SPENDING: Mapping[str, Spending] = {
     "cumulative_equal": Spending("Cumulative-Equal"),
     "restart": Spending("Restart"),
     "patching": Spending("Patching"),
-    "lwf": Spending("LwF", looks=lambda t: 1.0 if t == 1 else 2.0, paper=1.2),
+    "lwf": Spending("LwF", looks=lambda t: min(t, 2.0), teacher=True, paper=1.2),
     "cumulative_more": Spending("Cumulative-All*", steps=lambda t: 1.3),
     "oracle": Spending("Oracle", steps=float),
     # Half of each batch is replayed once there is something to replay.
@@ -101,9 +110,7 @@ class TicBudget:
     @property
     def macs(self) -> int:
         """What a method may spend in all."""
-        return (
-            self.pair_macs * self.recipe.batch_size * (self.recipe.iterations or 0) * self.periods
-        )
+        return macs_of_a_period(self.recipe) * self.periods
 
 
 def tic_budget(data: str, recipe: str) -> TicBudget:
@@ -126,11 +133,11 @@ def tic_budget(data: str, recipe: str) -> TicBudget:
     if data != EMOJI and data not in SCALES:
         raise unknown("data of tic", data, [EMOJI, *SCALES], "onward budget tic --help")
     scale = SCALES.get(data)
-    recipes = recipes_of(data if scale else "yfcc", None, None)
+    recipes = recipes_of(data if scale else USUAL_SCALE, None, None)
     if recipe not in recipes:
         raise unknown("recipe", recipe, recipes, "onward budget tic --help")
     chosen = recipes[recipe]
-    periods = scale.periods if scale else _SNAPSHOTS
+    periods = scale.periods if scale else SNAPSHOTS
     return TicBudget(
         data=data,
         title=scale.title if scale else "emoji edition",
@@ -150,8 +157,7 @@ def _cost(method: str, recipe: Recipe, periods: int) -> MethodCost:
         steps = round((recipe.iterations or 0) * spending.steps(t))
         pairs = steps * recipe.batch_size
         looks = round(pairs * spending.looks(t))
-        # What is replayed is learned from, too; a teacher looks and does not learn.
-        learned = pairs if method == "lwf" else looks
-        work = (looks + (_BOTH_WAYS - 1) * learned) * each
+        learned = pairs if spending.teacher else looks
+        work = (looks + (BOTH_WAYS - 1) * learned) * each
         costs.append(PeriodCost(steps, pairs, looks * each, work))
     return MethodCost(method, spending.published, tuple(costs), spending.paper)

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.data.bags import retrieval_test, zero_shot_test
+from onward.data.bags import ZERO_SHOT, retrieval_test, zero_shot_test
 from onward.data.emoji_history import GROUPS, TWEMOJI, group_numbers
 from onward.data.split import held_out, uniform
 from onward.data.tic_emoji import CAPTION, DRAWING, PAIR, PROMPT, RENDERING
 from onward.seeds import Draws, draws
 from onward.types import Holdout, Period, Protocol, Rows, Samples, Stream, Table
 
-UNSEEN, ZERO_SHOT = "unseen", "zero_shot"
+UNSEEN = "unseen"
 SNAPSHOTS = 8
 # Identities that no model learns, in any period, and how many are asked for in a test: always as
 # many, since more candidates make every question harder.

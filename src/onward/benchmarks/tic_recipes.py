@@ -13,8 +13,12 @@ PAIR_MACS: Mapping[str, int] = {
 }
 """Forward multiply-accumulates of one pair, image and text tower, by model; counted, see tests."""
 
+BOTH_WAYS = 3
+"""How many forward passes training takes: a backward one is about two."""
+
 # OpenCLIP's: AdamW, weight decay on matrices alone, a cosine in every period, a fresh optimiser for
-# each, shards drawn with replacement. Images as open_clip varies them: parts of at least 90 %.
+# each, shards drawn with replacement. It also cuts random parts of at least 90 % out of images,
+# which are not varied here.
 _PAPER = Recipe(
     model="clip_vit_b16",
     optimizer="adam",

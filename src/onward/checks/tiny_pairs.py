@@ -7,6 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from onward.checks.digests import digest
+from onward.data.bags import ZERO_SHOT, retrieval_test, zero_shot_test
 from onward.pairs import made_pairs, pair_type
 from onward.protocols import BUDGET
 from onward.tasks.image_text import ImageText
@@ -81,16 +82,12 @@ def cut(table: Table, protocol: Protocol, seed: int) -> Stream:
         return np.asarray(order[here[order]])
 
     def asked(when: int, which: Array) -> Samples:
-        # In the order of time, images and texts stand alike: a step apart, places tell nothing.
         images, texts = (rows(side, when, which) for side in ("image", "text"))
-        places = np.roll(np.arange(len(texts)), 1)
-        answers = np.concatenate([np.argsort(places), places])
-        return Samples(np.concatenate([images, texts[places]]), answers[:, None])
+        return retrieval_test(images, texts, np.arange(len(images)), rng)
 
     periods = []
     for index, when in enumerate(_YEARS):
         learned, images = rows("pair", when, parts[0]), rows("image", when, parts[1])
-        classes = np.concatenate([label[images], np.full(len(prompts), -1)])
         periods.append(
             Period(
                 index=index,
@@ -101,9 +98,7 @@ def cut(table: Table, protocol: Protocol, seed: int) -> Stream:
                 test=asked(when, parts[1]),
                 classes=SHAPES,
                 validation=asked(when, parts[2]),
-                more={
-                    "zero_shot": Samples(np.concatenate([images, prompts]), classes[:, None]),
-                },
+                more={ZERO_SHOT: zero_shot_test(images, label[images], prompts, rng)},
             )
         )
     return Stream(table, tuple(periods))

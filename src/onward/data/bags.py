@@ -4,6 +4,9 @@ import numpy as np
 
 from onward.types import Rows, Samples
 
+ZERO_SHOT = "zero_shot"
+"""What the test of classes by prompts is called."""
+
 
 def retrieval_test(images: Rows, texts: Rows, image_of: Rows, rng: np.random.Generator) -> Samples:
     """Ask each image for its texts and each text for its image.
@@ -29,15 +32,33 @@ def retrieval_test(images: Rows, texts: Rows, image_of: Rows, rng: np.random.Gen
     seen, read = rng.permutation(len(images)), rng.permutation(len(texts))
     place = np.empty(len(images), np.int64)
     place[seen] = np.arange(len(images))
-    by_text = place[image_of[read]]
-    # Texts by the image that they belong to, as places in the order shown.
-    order = np.argsort(by_text, kind="stable")
-    many = np.bincount(by_text, minlength=len(images))
-    nth = np.arange(len(texts)) - np.repeat(np.cumsum(many) - many, many)
-    labels = np.full((len(images) + len(texts), max(int(many.max(initial=1)), 1)), -1, np.int64)
-    labels[by_text[order], nth] = order
-    labels[len(images) :, 0] = by_text
-    return Samples(np.concatenate([images[seen], texts[read]]), labels)
+    rows = np.concatenate([images[seen], texts[read]])
+    return Samples(rows, right_answers(place[image_of[read]], len(images)))
+
+
+def right_answers(image_of: Rows, images: int) -> Rows:
+    """Return what is right for each image, then for each text: rows of places, -1 behind the last.
+
+    Parameters
+    ----------
+    image_of
+        For each text, which image it belongs to.
+    images
+        How many there are; each has a text.
+
+    Examples
+    --------
+    >>> right_answers(np.array([1, 0, 1]), 2).tolist()
+    [[1, -1], [0, 2], [1, -1], [0, -1], [1, -1]]
+    """
+    # Texts by the image that they belong to.
+    order = np.argsort(image_of, kind="stable")
+    many = np.bincount(image_of, minlength=images)
+    nth = np.arange(len(image_of)) - np.repeat(np.cumsum(many) - many, many)
+    labels = np.full((images + len(image_of), max(int(many.max(initial=1)), 1)), -1, np.int64)
+    labels[image_of[order], nth] = order
+    labels[images:, 0] = image_of
+    return labels
 
 
 def zero_shot_test(images: Rows, classes: Rows, prompts: Rows, rng: np.random.Generator) -> Samples:

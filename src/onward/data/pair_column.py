@@ -1,19 +1,17 @@
 """A wide column of pairs that lie in files: decoded when they are asked for, a few of them kept."""
 
-import io
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from onward.data.folder_images import UNREADABLE, square
+from onward.data.encoded_image import opened_image
+from onward.data.folder_images import square
 from onward.data.pair_files import PairFiles
-from onward.errors import OnwardError
 from onward.pairs import HAS_IMAGE, HAS_TEXT, IMAGE, TEXT, as_bytes, cut_text, pair_type
 from onward.types import Array, Rows
 
@@ -22,7 +20,6 @@ CAPTION_BYTES = 512
 """What stays of a caption: CLIP reads 77 tokens, and TiC-YFCC has 500 letters at most."""
 WINDOW = 256 << 20
 MIXED = 8
-_FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
 _NOISES = 16
 
 
@@ -107,22 +104,19 @@ class PairColumn:
         pairs = np.zeros(len(rows), self.dtype)
         pairs[HAS_IMAGE] = self.part[rows] != ONLY_TEXT
         pairs[HAS_TEXT] = self.part[rows] != ONLY_IMAGE
-        with warnings.catch_warnings():
-            # Pillow warns of an image that is too large before it refuses one twice as large.
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            for place, row in enumerate(rows.tolist()):
-                seen, read = pairs[HAS_IMAGE][place], pairs[HAS_TEXT][place]
-                if self.noised is not None and self.noise is not None and self.noised[row] >= 0:
-                    random = self.noise[self.noised[row]]
-                    pairs[IMAGE][place] = random[IMAGE] * seen
-                    pairs[TEXT][place] = random[TEXT] if read else b""
-                    continue
-                sample = int(self.sample[row])
-                if seen:
-                    content = self.files.image(sample)
-                    pairs[IMAGE][place] = decoded(content, self.side, self.files.where, sample)
-                if read:
-                    pairs[TEXT][place] = self._text(sample, int(self.line[row]))
+        for place, row in enumerate(rows.tolist()):
+            seen, read = pairs[HAS_IMAGE][place], pairs[HAS_TEXT][place]
+            if self.noised is not None and self.noise is not None and self.noised[row] >= 0:
+                random = self.noise[self.noised[row]]
+                pairs[IMAGE][place] = random[IMAGE] * seen
+                pairs[TEXT][place] = random[TEXT] if read else b""
+                continue
+            sample = int(self.sample[row])
+            if seen:
+                where = partial(self.files.where, sample)
+                pairs[IMAGE][place] = decoded(self.files.image(sample), self.side, where)
+            if read:
+                pairs[TEXT][place] = self._text(sample, int(self.line[row]))
         return pairs
 
     def _text(self, sample: int, line: int) -> bytes:
@@ -145,23 +139,10 @@ def captions_of(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.split("\n") if line.strip()]
 
 
-def decoded(
-    content: bytes, side: int, where: Callable[[int], str], sample: int
-) -> NDArray[np.uint8]:
+def decoded(content: bytes, side: int, where: Callable[[], str]) -> NDArray[np.uint8]:
     """Decode an image into a square of RGB bytes, or say which one cannot be."""
-    try:
-        with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
-            return square(image, side, resample=Image.Resampling.BICUBIC)
-    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
-        raise OnwardError(
-            f"expected an image of at most {Image.MAX_IMAGE_PIXELS:,} pixels in {where(sample)}, "
-            f"found a decompression bomb ({error}). Leave it out of the shard"
-        ) from error
-    except UNREADABLE as error:
-        raise OnwardError(
-            f"expected an image in {where(sample)}, found bytes that cannot be decoded ({error}). "
-            "Fetch it again, or leave it out"
-        ) from error
+    with opened_image(content, where) as image:
+        return square(image, side, resample=Image.Resampling.BICUBIC)
 
 
 class Window:

@@ -26,7 +26,10 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image
 
-from onward.data.folder_images import UNREADABLE
+from onward.data.bags import right_answers
+from onward.data.encoded_image import opened_image
+from onward.data.pair_column import captions_of
+from onward.data.tar_index import IMAGES
 from onward.data.task_folder import Member, Sample, lines, read_shards
 from onward.errors import OnwardError
 from onward.pairs import HAS_IMAGE, IMAGE, made_pairs, pair_type
@@ -34,7 +37,6 @@ from onward.types import Array, Rows, Samples, Table
 
 CLASSNAMES, TEMPLATES = "classnames.txt", "zeroshot_classification_templates.txt"
 CLASSIFICATION, RETRIEVAL, ASSOCIATION = "classification", "retrieval", "association"
-_IMAGES = ("jpg", "jpeg", "png", "webp")
 # What no text tower reads to its end: the usual 77 tokens are some 300 letters.
 _LONGEST = 2000
 
@@ -93,15 +95,11 @@ class ShardPairs:
         return pairs
 
     def _decoded(self, member: Member) -> Array:
-        try:
-            with Image.open(io.BytesIO(member.read())) as image:
-                image.load()
-                return self.fitting.fit(image)
-        except UNREADABLE as error:
-            raise OnwardError(
-                f"expected an image at byte {member.offset} of {member.shard}, found something "
-                f"that cannot be decoded ({error}). Fetch that shard again"
-            ) from error
+        with opened_image(
+            member.read(), lambda: f"{member.shard} at byte {member.offset}"
+        ) as image:
+            image.load()
+            return self.fitting.fit(image)
 
 
 def read_static_test(folder: Path, fitting: Fitting, *, grouped: bool = False) -> StaticTest:
@@ -166,7 +164,7 @@ def _classification(
     groups = np.array([_group(sample) for sample in samples]) if grouped else None
     answers = np.array([*labels, *[-1] * len(classes)])[:, None]
     bag = Samples(np.arange(len(answers)), answers)
-    images = [sample.one(*_IMAGES) for sample in samples]
+    images = [sample.one(*IMAGES) for sample in samples]
     table = _table(images, texts, fitting)
     return StaticTest(CLASSIFICATION, table, (bag,), tuple(classes), groups)
 
@@ -196,7 +194,7 @@ def _retrieval(samples: list[Sample], fitting: Fitting) -> StaticTest:
     texts: list[str] = []
     owners: list[int] = []
     for number, sample in enumerate(samples):
-        captions = [line.strip() for line in sample.text("txt").split("\n") if line.strip()]
+        captions = captions_of(sample.text("txt"))
         if not captions:
             raise OnwardError(
                 f"expected a caption as txt of the sample {sample.key} in {sample.shard}, found "
@@ -204,13 +202,8 @@ def _retrieval(samples: list[Sample], fitting: Fitting) -> StaticTest:
             )
         texts += [caption[:_LONGEST] for caption in captions]
         owners += [number] * len(captions)
-    counts = np.bincount(owners, minlength=len(samples))
-    answers = np.full((len(samples) + len(texts), counts.max()), -1)
-    first = np.cumsum(counts) - counts
-    for number, (start, count) in enumerate(zip(first, counts, strict=True)):
-        answers[number, :count] = np.arange(start, start + count)
-    answers[len(samples) :, 0] = owners
-    table = _table([sample.one(*_IMAGES) for sample in samples], texts, fitting)
+    answers = right_answers(np.array(owners), len(samples))
+    table = _table([sample.one(*IMAGES) for sample in samples], texts, fitting)
     return StaticTest(RETRIEVAL, table, (Samples(np.arange(len(answers)), answers),))
 
 
@@ -233,7 +226,7 @@ def _association(samples: list[Sample], fitting: Fitting) -> StaticTest:
 def _cue(sample: Sample) -> tuple[str, list[Member], list[int]]:
     """Return the prompt of a cue as DataComp words it, its images and the right ones."""
     candidates: list[Member] = []
-    while found := [k for end in _IMAGES if (k := f"{len(candidates)}.{end}") in sample.members]:
+    while found := [k for end in IMAGES if (k := f"{len(candidates)}.{end}") in sample.members]:
         candidates.append(sample.one(*found))
     try:
         said = json.loads(sample.text("json"))

@@ -63,7 +63,7 @@ def tar_index(path: Path) -> Array:
 def _of(path: Path) -> Array:
     with path.open("rb") as file:
         try:
-            found = list(_samples(file, path))
+            found = list(_samples(file))
         except (tarfile.TarError, EOFError) as error:
             raise OnwardError(
                 f"expected a whole tar in {path}, found one that is cut or damaged ({error}). "
@@ -80,9 +80,9 @@ def _fields(kind: np.dtype[Any]) -> list[tuple[str, Any]]:
     return [(name, kind[name]) for name in kind.names or ()]
 
 
-def _samples(file: IO[bytes], path: Path) -> Iterator[tuple[bytes, tuple[int, ...]]]:
+def _samples(file: IO[bytes]) -> Iterator[tuple[bytes, tuple[int, ...]]]:
     """Yield key and values of each sample; neighbours with one key are one."""
-    for key, members in groupby(_members(file, path), key=lambda member: member[0]):
+    for key, members in groupby(tar_members(file), key=lambda member: member[0]):
         parts: dict[str, tuple[int, int]] = {}
         problem = FINE
         for _, extension, at, size in members:
@@ -100,8 +100,8 @@ def _samples(file: IO[bytes], path: Path) -> Iterator[tuple[bytes, tuple[int, ..
         yield key.encode(), found
 
 
-def _members(file: IO[bytes], path: Path) -> Iterator[tuple[str, str, int, int]]:
-    """Yield key, extension, place and size of each file in a tar."""
+def tar_members(file: IO[bytes]) -> Iterator[tuple[str, str, int, int]]:
+    """Yield key, extension, place and size of each file in a tar; raise where it is cut."""
     split = webdataset().tariterators.base_plus_ext
     with tarfile.open(fileobj=file, mode="r:") as tar:
         for member in tar:

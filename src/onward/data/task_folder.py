@@ -8,8 +8,10 @@ import os
 import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from itertools import groupby
+from pathlib import Path
 
+from onward.data.tar_index import tar_members
 from onward.errors import OnwardError
 
 SHARDS = "nshards.txt"
@@ -97,30 +99,20 @@ def lines(path: Path) -> list[str]:
 
 
 def _samples(shard: Path) -> Iterator[Sample]:
-    size, members, last = shard.stat().st_size, {}, None
     try:
-        with tarfile.open(shard, "r:") as file:
-            for entry in file:
-                if not entry.isfile():
-                    continue
-                if entry.offset_data + entry.size > size:
-                    raise _cut(shard)
-                path = PurePosixPath(entry.name)
-                stem, _, kind = path.name.partition(".")
-                key = str(path.with_name(stem))
-                if key != last and last is not None:
-                    yield Sample(shard, last, members)
-                    members = {}
-                if kind.lower() in members:
-                    raise OnwardError(
-                        f"expected each member once for the sample {key} in {shard}, found {kind} "
-                        "twice"
-                    )
-                members[kind.lower()], last = Member(shard, entry.offset_data, entry.size), key
-    except tarfile.TarError as error:
+        with shard.open("rb") as file:
+            for key, found in groupby(tar_members(file), key=lambda member: member[0]):
+                members: dict[str, Member] = {}
+                for _, kind, at, size in found:
+                    if kind in members:
+                        raise OnwardError(
+                            f"expected each member once for the sample {key} in {shard}, found "
+                            f"{kind} twice"
+                        )
+                    members[kind] = Member(shard, at, size)
+                yield Sample(shard, key, members)
+    except (tarfile.TarError, EOFError) as error:
         raise _cut(shard) from error
-    if last is not None:
-        yield Sample(shard, last, members)
 
 
 def _cut(shard: Path) -> OnwardError:

@@ -179,8 +179,8 @@ class EmojiPairs:
     def __getitem__(self, rows: Rows) -> Array:
         """Return the pairs of these rows."""
         pairs = np.zeros(len(rows), self.dtype)
-        pairs[HAS_IMAGE], pairs[HAS_TEXT] = self.has_image[rows], self.has_text[rows]
         seen, read = self.has_image[rows], self.has_text[rows]
+        pairs[HAS_IMAGE], pairs[HAS_TEXT] = seen, read
         pairs[IMAGE][seen] = self.images[self.image[rows[seen]]]
         pairs[TEXT][read] = self.texts[self.text[rows[read]]]
         return pairs

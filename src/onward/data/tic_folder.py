@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from onward.data.bags import zero_shot_test
+from onward.data.bags import ZERO_SHOT, zero_shot_test
 from onward.data.counts import Count
 from onward.data.pair_column import CAPTION_BYTES, MIXED, ONLY_IMAGE, PAIR, WINDOW
 from onward.data.pair_files import PairFiles
@@ -26,7 +26,6 @@ from onward.errors import OnwardError, unknown
 from onward.seeds import Draws, draws
 from onward.types import Rows, Samples, Table
 
-ZERO_SHOT = "zero_shot"
 MOST_VALIDATION = 5_000
 """Held back at most in a period. Among so many candidates, the share of right answers is known to
 less than a point, and looking at them takes as many forward passes as one batch of the paper's."""

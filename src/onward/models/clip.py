@@ -16,6 +16,7 @@ from onward.errors import OnwardError
 from onward.models.clip_config import SMALL, ClipConfig
 from onward.models.device import device
 from onward.models.drawing import drawing_from
+from onward.models.few import few
 from onward.models.macs import forward_macs
 from onward.models.open_clip_loader import open_clip
 from onward.models.pixels import normalised, scale_of
@@ -111,11 +112,6 @@ class Clip:
         """The number of parameters."""
         return sum(parameter.numel() for parameter in self.parameters.values())
 
-    @property
-    def width(self) -> int:
-        """How many numbers a direction has."""
-        return self._width
-
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew, or begin again with those of the file."""
         fresh = self._made(generator).state_dict()
@@ -144,7 +140,7 @@ class Clip:
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return what is made of images and texts."""
         with torch.no_grad():
-            return torch.cat([self._look(some) for some in _few(inputs, _AT_A_TIME)])
+            return torch.cat([self._look(some) for some in few(inputs, _AT_A_TIME)])
 
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the directions of images."""
@@ -255,8 +251,8 @@ class Clip:
         lines = [text.split("\n") for text in self._layout.texts(rows)]
         tokens = self._read([line for text in lines for line in text])
         # Prompts may have a hundred lines each; in training a text has one.
-        some = [tokens] if torch.is_grad_enabled() else _few(tokens, _AT_A_TIME)
-        every = torch.cat([self._net.encode_text(few, normalize=True) for few in some])
+        some = [tokens] if torch.is_grad_enabled() else few(tokens, _AT_A_TIME)
+        every = torch.cat([self._net.encode_text(part, normalize=True) for part in some])
         if len(every) == len(lines):
             return every
         counts = torch.tensor([len(text) for text in lines])
@@ -309,10 +305,6 @@ class _TextTower(nn.Module):
         """Read one text."""
         found: torch.Tensor = self._net.encode_text(tokens.long())
         return found
-
-
-def _few(rows: torch.Tensor, size: int) -> list[torch.Tensor]:
-    return [rows[start : start + size] for start in range(0, len(rows) or 1, size)]
 
 
 def _pair(side: int | tuple[int, int]) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from torch.nn import functional
 from onward.errors import OnwardError
 from onward.models.balanced_sampler import BalancedSampler
 from onward.models.drawing import drawing_from
+from onward.models.few import few
 from onward.models.macs import forward_macs
 from onward.models.pixels import normalised, scale_of
 from onward.models.sight import Sight
@@ -131,12 +132,14 @@ class Detector:
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return what is found: (images, 100, 6) of class, score and corners, class -1 behind."""
         with torch.no_grad():
-            return torch.cat([self._look(some).detections(_MOST) for some in _few(inputs)])
+            return torch.cat(
+                [self._look(some).detections(_MOST) for some in few(inputs, _AT_A_TIME)]
+            )
 
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the mean of the coarsest map."""
         with torch.no_grad():
-            return torch.cat([self._look(some).features for some in _few(inputs)])
+            return torch.cat([self._look(some).features for some in few(inputs, _AT_A_TIME)])
 
     def forward(self, inputs: torch.Tensor) -> Any:
         """Return a `Sight`, what is seen in a batch, with its graph."""
@@ -261,7 +264,3 @@ class _Work(nn.Module):
         proposals = torch.zeros(rpn.post_nms_top_n(), maps[0].shape[1], *grid)
         found: torch.Tensor = heads.box_predictor(heads.box_head(proposals))[0]
         return found
-
-
-def _few(inputs: torch.Tensor) -> list[torch.Tensor]:
-    return [inputs[start : start + _AT_A_TIME] for start in range(0, len(inputs), _AT_A_TIME)]

@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from onward.errors import OnwardError
+from onward.models.few import few
 from onward.models.heads import make_head
 from onward.models.macs import forward_macs
 from onward.models.pixels import normalised, scale_of
@@ -134,8 +135,7 @@ class Network:
         height, width = inputs.shape[1:3] if self._side is None else (self._side, self._side)
         size = max(_AT_ONCE // (height * width), _LEAST_AT_ONCE)
         with torch.no_grad():
-            parts = [inputs[start : start + size] for start in range(0, len(inputs) or 1, size)]
-            return torch.cat([self._run(part, training=False) for part in parts])
+            return torch.cat([self._run(part, training=False) for part in few(inputs, size)])
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class, and remember the graph for `backward`."""

@@ -93,11 +93,9 @@ class Recipe:
     recomputes: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
-        optional = (
-            *("memory", "first_epochs", "patience", "per_class", "side", "iterations", "at_once"),
-        )
-        given = (name for name in optional if getattr(self, name) is not None)
-        for name in ("batch_size", "epochs", "hidden", "warmup", "later_warmup", *given):
+        counts = ("batch_size", "epochs", "hidden", "warmup", "later_warmup")
+        open_ones = ("memory", "first_epochs", "patience", "per_class", "side", "iterations")
+        for name in (*counts, *self._given((*open_ones, "at_once"))):
             value = getattr(self, name)
             least = 0 if name in ("patience", "warmup", "later_warmup") else 1
             if type(value) is not int or value < least:
@@ -105,7 +103,7 @@ class Recipe:
                     f"expected {name} as a whole number from {least} on, found {value!r}"
                 )
         numbers = ("learning_rate", "momentum", "weight_decay", "decay", "threshold", "cooldown")
-        for name in (*numbers, "fade", "least", *(["later_rate"] if self.later_rate else [])):
+        for name in (*numbers, "fade", "least", *self._given(("later_rate",))):
             value = getattr(self, name)
             if not (isinstance(value, int | float) and 0 <= value < float("inf")):
                 raise OnwardError(f"expected {name} as a number from 0 on, found {value!r}")
@@ -122,6 +120,10 @@ class Recipe:
         if not all(isinstance(share, int | float) and 0 <= share <= 1 for share in self.decay_at):
             raise OnwardError(f"expected decay_at as shares from 0 to 1, found {self.decay_at!r}")
 
+    def _given(self, names: tuple[str, ...]) -> list[str]:
+        """Return those that are not left open."""
+        return [name for name in names if getattr(self, name) is not None]
+
     def epochs_of(self, call: int) -> int:
         """Return the number of epochs of one call of `learn`, counted from 0."""
         return self.epochs if call or self.first_epochs is None else self.first_epochs
@@ -137,8 +139,8 @@ class Recipe:
         >>> [round(recipe.rate(step, 6, call=1), 3) for step in range(6)]
         [1.0, 0.933, 0.75, 0.5, 0.25, 0.067]
         """
-        later = call and self.later_rate is not None
-        peak = self.later_rate if later and self.later_rate else self.learning_rate
+        later = self.learning_rate if self.later_rate is None else self.later_rate
+        peak = later if call else self.learning_rate
         warmup = self.later_warmup if call else self.warmup
         if step < warmup:
             return peak * (step + 1) / warmup

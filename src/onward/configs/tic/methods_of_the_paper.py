@@ -5,32 +5,26 @@ from functools import partial
 from typing import Any
 
 from onward.benchmarks.tic_recipes import SCALES
-from onward.configs.tic.runs import CITATION, PACKAGE, caveats, columns, run
+from onward.configs.tic.runs import CITATION, PACKAGE, caveats, columns, on_a_card, run
 from onward.reproduce.claims import Cell, Claim, Pair
 from onward.reproduce.published import PublishedValues
 from onward.reproduce.table import PaperTable, Row
 
 # Seeds of rows that no claim names, and of those that one names.
 _FEW, _DECIDING = 3, 8
-# Name, label as published, method of the catalogue, its options; CPU seconds of a run on emoji
-# (measured), and how many times the compute of the budget it spends.
-_ROWS: tuple[tuple[str, str, str, Mapping[str, Any], float, float], ...] = (
-    ("restart", "Restart", "restart", {}, 125, 1.0),
-    ("sequential", "Sequential", "finetune", {}, 125, 1.0),
-    ("patching", "Patching", "patching", {}, 140, 1.0),
-    ("exp", "Cumulative-Exp", "cumulative_exp", {}, 125, 1.0),
-    ("equal", "Cumulative-Equal", "cumulative_equal", {}, 125, 1.0),
-    ("all", "Cumulative-All", "cumulative", {}, 125, 1.0),
-    ("lwf", "LwF*", "lwf", {"alpha": 1.0}, 165, 1.9),
-    ("all_more", "Cumulative-All*", "cumulative_more", {}, 160, 1.3),
-    ("oracle", "Oracle**", "oracle", {}, 540, 4.5),
+# Name, label as published, method of the catalogue, its options; CPU seconds of a run on emoji, by
+# those of a step.
+_ROWS: tuple[tuple[str, str, str, Mapping[str, Any], float], ...] = (
+    ("restart", "Restart", "restart", {}, 125),
+    ("sequential", "Sequential", "finetune", {}, 125),
+    ("patching", "Patching", "patching", {}, 140),
+    ("exp", "Cumulative-Exp", "cumulative_exp", {}, 125),
+    ("equal", "Cumulative-Equal", "cumulative_equal", {}, 125),
+    ("all", "Cumulative-All", "cumulative", {}, 125),
+    ("lwf", "LwF*", "lwf", {"alpha": 1.0}, 165),
+    ("all_more", "Cumulative-All*", "cumulative_more", {}, 160),
+    ("oracle", "Oracle**", "oracle", {}, 540),
 )
-# Multiply-accumulates a second of a graphics card; a backward pass is two forward ones.
-_CARD, _BOTH_WAYS = 1e14, 3
-
-
-_VALUES = "table4.csv"
-_PUBLISHED = {(row["benchmark"], row["method"]) for row in PublishedValues(PACKAGE, _VALUES).rows}
 
 
 def _above(column: str, above: str, below: str) -> Pair:
@@ -88,7 +82,6 @@ def table(name: str, scale: str) -> PaperTable:
     """Return the table whose published rows are those at one scale."""
     size, file = SCALES[scale], f"{name}.csv"
     published = {row["method"] for row in PublishedValues(PACKAGE, file).rows}
-    seconds = size.published * _BOTH_WAYS / _CARD
     return PaperTable(
         name=f"tic/{name}",
         title=f"Keeping CLIP fresh under a budget, beside {size.title}",
@@ -102,10 +95,10 @@ def table(name: str, scale: str) -> PaperTable:
                 key={"method": label} if label in published else None,
                 method=method,
                 options=options,
-                seconds={"cpu": cpu, "paper": times * seconds},
+                seconds={"cpu": cpu, "paper": on_a_card(method, scale)},
                 seeds=_FEW,
             )
-            for row, label, method, options, cpu, times in _ROWS
+            for row, label, method, options, cpu in _ROWS
         ),
         columns=columns(),
         run=partial(run, scale=scale),

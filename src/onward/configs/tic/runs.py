@@ -5,7 +5,9 @@ from functools import partial
 from typing import Any
 
 from onward.benchmarks import Source
-from onward.benchmarks.tic_emoji import UNSEEN, ZERO_SHOT
+from onward.benchmarks.tic_budget import EMOJI, tic_budget
+from onward.benchmarks.tic_emoji import UNSEEN
+from onward.data.bags import ZERO_SHOT
 from onward.metrics.clear import in_domain
 from onward.reproduce.table import Column, Missing, Row, Run
 from onward.results.record import RunRecord
@@ -13,7 +15,8 @@ from onward.results.record import RunRecord
 PACKAGE = "onward.configs.tic.values"
 CITATION = "Garg et al., TiC-CLIP, ICLR 2024"
 PROTOCOL = "budget"
-EMOJI = "emoji"
+# Multiply-accumulates a second of a graphics card.
+_CARD = 1e14
 _STATIC = "static"
 _STATIC_TASKS = {
     "imagenet": "ImageNet",
@@ -73,6 +76,12 @@ def run(row: Row, column: Column, data: str, recipe: str, *, scale: str = "yfcc"
         load["scale"] = scale
     source = Source("tic", data, column.protocol, recipe, load, training)
     return Run(source, row.method, dict(row.options))
+
+
+def on_a_card(method: str, scale: str) -> float:
+    """Return about how many seconds a graphics card takes for a run at a scale of the paper's."""
+    costs = {cost.method: cost for cost in tic_budget(scale, "paper").methods}
+    return costs[method].work / _CARD
 
 
 def caveats(data: str, recipe: str) -> tuple[str, ...]:

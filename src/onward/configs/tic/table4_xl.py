@@ -3,7 +3,7 @@
 onward reproduce tic/table4_xl --data emoji --recipe cpu --out DIR
 onward reproduce tic/table4_xl --data FOLDER --recipe paper --out DIR
 
-Cost: 42 runs, 1.9 h of CPU time (cpu) or 14.4 years (paper).
+Cost: 42 runs, 1.9 h of CPU time (cpu) or 13.3 years (paper).
 """
 
 from onward.configs.tic.methods_of_the_paper import table

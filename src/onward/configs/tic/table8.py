@@ -2,7 +2,7 @@
 
 onward reproduce tic/table8 --data emoji --recipe cpu --out DIR
 
-Cost: 16 runs, 33 min of CPU time (cpu) or 16.7 days (paper).
+Cost: 16 runs, 33 min of CPU time (cpu) or 16.4 days (paper).
 """
 
 from onward.configs.tic.warming_up import table

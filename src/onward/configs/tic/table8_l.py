@@ -2,7 +2,7 @@
 
 onward reproduce tic/table8_l --data emoji --recipe cpu --out DIR
 
-Cost: 16 runs, 33 min of CPU time (cpu) or 150.0 days (paper).
+Cost: 16 runs, 33 min of CPU time (cpu) or 147.3 days (paper).
 """
 
 from onward.configs.tic.warming_up import table

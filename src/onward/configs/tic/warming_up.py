@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from onward.benchmarks.tic_recipes import SCALES
-from onward.configs.tic.runs import CITATION, PACKAGE, caveats, columns, run
+from onward.configs.tic.runs import CITATION, PACKAGE, caveats, columns, on_a_card, run
 from onward.reproduce.claims import Cell, Claim, Pair
 from onward.reproduce.table import PaperTable, Row
 
@@ -27,7 +26,7 @@ def table(name: str, scale: str) -> PaperTable:
                 key={"warmup": warmup},
                 method="cumulative",
                 load={"training": training},
-                seconds={"cpu": 125.0, "paper": SCALES[scale].published * 3 / 1e14},
+                seconds={"cpu": 125.0, "paper": on_a_card("cumulative", scale)},
                 seeds=_SEEDS,
             )
             for warmup, training in (("without", {}), ("with", _WARM))

@@ -1,0 +1,42 @@
+"""An image as bytes of a file, opened with care: it may be anything, and of any size."""
+
+import io
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from PIL import Image
+
+from onward.data.folder_images import UNREADABLE
+from onward.errors import OnwardError
+
+_FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
+
+
+@contextmanager
+def opened_image(content: bytes, where: Callable[[], str]) -> Iterator[Image.Image]:
+    """Open an encoded image, or say which one cannot be decoded.
+
+    Parameters
+    ----------
+    content
+        The bytes of its file.
+    where
+        Says where it lies, for people; asked only if something is wrong.
+    """
+    try:
+        with warnings.catch_warnings():
+            # Pillow warns of an image that is too large before it refuses one twice as large.
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
+                yield image
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
+        raise OnwardError(
+            f"expected an image of at most {Image.MAX_IMAGE_PIXELS:,} pixels in {where()}, "
+            f"found a decompression bomb ({error}). Leave it out of the shard"
+        ) from error
+    except UNREADABLE as error:
+        raise OnwardError(
+            f"expected an image in {where()}, found bytes that cannot be decoded ({error}). "
+            "Fetch it again, or leave it out"
+        ) from error
