@@ -40,9 +40,9 @@ import numpy as np
 from onward.budget import Budget
 from onward.errors import OnwardError, unknown
 from onward.identity import UNKNOWN, fingerprint
-from onward.methods import METHODS
+from onward.methods import METHODS, MethodCard
 from onward.train.method import GradientMethod
-from onward.types import Array, Learner, Method, Setting, Task, View
+from onward.types import Array, Benchmark, Learner, Method, Setting, View
 
 __all__ = ["UNKNOWN", "Chosen", "OneByOne", "PartialFit", "choose"]
 
@@ -124,7 +124,7 @@ class Chosen:
 
 
 def choose(
-    method: Any, options: Mapping[str, Any] | None = None, task: Task | None = None
+    method: Any, options: Mapping[str, Any] | None = None, benchmark: Benchmark | None = None
 ) -> Chosen:
     """Find a method.
 
@@ -135,8 +135,8 @@ def choose(
         this function returned.
     options
         Keyword arguments of the method.
-    task
-        The task kind that it must fit.
+    benchmark
+        What it must make sense on.
     """
     if isinstance(method, Chosen):
         return method
@@ -148,23 +148,31 @@ def choose(
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
         return _of_object(found, options, name, digest)
     if isinstance(method, str):
-        if method not in METHODS:
-            raise unknown("method", method, METHODS, "onward list methods")
-        card = METHODS[method]
-        if task is not None and task.name not in card.tasks:
-            fitting = [c.name for c in METHODS.values() if task.name in c.tasks]
-            raise OnwardError(
-                f"method {method!r} works on {', '.join(card.tasks)}, and this benchmark is "
-                f"{task.name}. Methods that fit: {', '.join(fitting) or 'none yet'}"
-            )
+        card = METHODS.find(method)
+        if benchmark is not None:
+            _require_fit(card, benchmark)
         return Chosen(
             method,
             options,
-            None,
+            # Another package's method may change while Onward's version does not.
+            None if METHODS.origin(method) is None else fingerprint(card.make),
             lambda setting: _build(card.make, options, setting),
             _parameters(card.make),
         )
     return _of_object(method, options, _name_of(method), fingerprint(method))
+
+
+def _require_fit(card: MethodCard, benchmark: Benchmark) -> None:
+    reason = card.misfit(*benchmark.lacking)
+    if reason is None:
+        return
+    fitting = [each.name for each in METHODS.values() if each.misfit(*benchmark.lacking) is None]
+    # Those that need most of what there is are nearest to what was asked for.
+    near = sorted(fitting, key=lambda name: -len(METHODS[name].needs.keys() & card.needs.keys()))
+    raise OnwardError(
+        f"method {card.name!r} makes no sense on {benchmark.name}: {reason} Methods that do: "
+        f"{', '.join(near[:3])}. See: onward list grid"
+    )
 
 
 def _of_object(found: Any, options: dict[str, Any], name: str, digest: str) -> Chosen:

@@ -32,7 +32,6 @@ from onward.types import (
     Period,
     Rows,
     SavingLearner,
-    Setting,
     Stream,
     View,
 )
@@ -87,7 +86,7 @@ def run(
         raise OnwardError(f"expected what onward.load returns, found {benchmark!r}")
     if seed < 0:
         raise OnwardError(f"expected a seed of 0 or more, found {seed}")
-    chosen = choose(method, options, benchmark.task)
+    chosen = choose(method, options, benchmark)
     loop = Loop(
         benchmark,
         benchmark.stream(seed),
@@ -127,7 +126,6 @@ class Loop:
     ) -> None:
         self.benchmark, self.stream, self.watch = benchmark, stream, watch
         self.keep_predictions = keep_predictions
-        recipe = benchmark.recipes[benchmark.recipe]
         rules = benchmark.protocol.limits_of(chosen.name)
         limits = {**rules, **limits}
         learned = np.concatenate([period.train.rows[:1] for period in stream])
@@ -142,7 +140,7 @@ class Loop:
             task=benchmark.task.name,
             protocol=stored(benchmark.protocol),
             recipe_name=benchmark.recipe,
-            recipe=stored(recipe),
+            recipe=stored(benchmark.recipes[benchmark.recipe]),
             recipe_changes=dict(benchmark.recipe_changes),
             method=chosen.name,
             method_options=dict(chosen.options),
@@ -152,7 +150,7 @@ class Loop:
             seed=seed,
             periods=[period.name for period in stream],
         ).as_stored()
-        self.learner = chosen.build(Setting(benchmark.task, recipe, seed))
+        self.learner = chosen.build(benchmark.setting(seed))
         self.crew = crew()
         if self.crew.size > 1:
             _require_shared_out(self.learner, chosen.name)

@@ -1,5 +1,6 @@
 """The protocols, as literals."""
 
+import math
 from collections.abc import Mapping
 
 from onward.types import Folds, Holdout, Protocol, Released
@@ -110,10 +111,12 @@ BUDGET = Protocol(
     summary="learn one year after the other with the same compute for each, test all years",
     tests="all",
     split=Released(None),
+    # How much compute that is, the recipe says.
+    limits={"macs": math.inf},
     exempt=("oracle", "cumulative_more", "lwf"),
 )
 
-PROTOCOLS = _by_name(IID, STREAMING, ONLINE, SEMI_SUPERVISED, OFFLINE)
+PROTOCOLS = _by_name(STREAMING, IID, ONLINE, SEMI_SUPERVISED, OFFLINE)
 """Where a sample has one label."""
 
 MANY_LABELS = _by_name(INCOMPLETE, COMPLETE, JOINT)

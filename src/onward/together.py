@@ -80,7 +80,7 @@ def run_together(
         Loop(
             retrained(benchmark, variant.training),
             stream,
-            choose(variant.method, variant.options, benchmark.task),
+            choose(variant.method, variant.options, benchmark),
             seed,
             variant.limits,
             tuned=variant.tuned,

@@ -200,7 +200,7 @@ class _Plan:
     def split(self, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Tell the options of the method from the numbers of the recipe."""
         benchmark = benchmark_of(self.source)
-        known = choose(self.method, None, benchmark.task).parameters
+        known = choose(self.method, None, benchmark).parameters
         recipe = vars(benchmark.recipes[benchmark.recipe])
         for name in settings:
             if name not in known and name not in recipe:
@@ -260,7 +260,7 @@ def _what_counts(source: Source, method: str, grid: Iterable[str]) -> dict[str, 
         "benchmark": benchmark.name,
         "data": benchmark.raw.digest,
         "method": method,
-        "method's code": choose(method, None, benchmark.task).digest,
+        "method's code": choose(method, None, benchmark).digest,
         "model": recipe.pop("model", None),
         "protocol": stored(benchmark.protocol),
         "options": dict(benchmark.options),

@@ -18,10 +18,11 @@ import numpy as np
 
 from onward.budget import COMPUTE, Budget
 from onward.errors import OnwardError
+from onward.fit import FULL_MEMORY, IMAGES, PERIODS, SECOND_LOOK
 from onward.splits import Folds, Holdout, Released, Split, Undivided
 from onward.stored import LATER
 from onward.table import Array, Column, Rows, Samples, Table
-from onward.view import Call, View
+from onward.view import Call, View, input_shape
 
 __all__ = [
     "PERIOD",
@@ -193,6 +194,18 @@ class Protocol:
                 f"a few at a time; found {self.curve} with batch {self.batch!r}"
             )
 
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """What a method cannot have under it, and why: see `onward.fit`."""
+        found = {}
+        if self.batch is not None:
+            found[PERIODS] = "samples come a few at a time, with no word of where a period ends"
+        if not self.limits.keys().isdisjoint({"passes", "macs"}):
+            found[SECOND_LOOK] = "its budget is for one look, to train on"
+        if "stored_samples" in self.limits:
+            found[FULL_MEMORY] = f"{self.limits['stored_samples']:,} samples may be stored"
+        return found
+
     def limits_of(self, method: str) -> Mapping[str, float]:
         """Return the limits that a method of the catalogue has."""
         if method not in self.exempt:
@@ -271,6 +284,10 @@ class Task(Interface):
     def headline(self) -> str:
         """The score that stands for all of them."""
 
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """What methods may need that its samples or models have not, and why: see `onward.fit`."""
+
     def loss(self, outputs: Any, targets: Any) -> Loss:
         """Compare outputs with targets."""
 
@@ -302,11 +319,15 @@ class Task(Interface):
 
 @dataclass(frozen=True)
 class Setting:
-    """What a method is told before it sees anything: the task kind, its recipe and its seed."""
+    """What a method is told before it sees anything.
+
+    ``online`` says that samples come a few at a time, with no word of where a period ends.
+    """
 
     task: Task
     recipe: Any
     seed: int
+    online: bool = False
 
 
 Method = Callable[[Setting], Learner]
@@ -344,6 +365,8 @@ class Benchmark:
         what a run is.
     recipe_changes
         The numbers of the recipe in use that are not as the benchmark's authors set them.
+    lacks
+        What methods may need that its stream has not, and why: see `onward.fit`.
     """
 
     name: str
@@ -359,6 +382,19 @@ class Benchmark:
     files: tuple[Path, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     recipe_changes: Mapping[str, Any] = field(default_factory=dict)
+    lacks: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def lacking(self) -> tuple[Mapping[str, str], ...]:
+        """What its task kind, its protocol, its own stream and its inputs have not."""
+        numbers = {IMAGES: "inputs here are numbers; images are for networks, see --model"}
+        flat = len(input_shape(self.table.wide["input"])) == 1
+        return self.task.lacks, self.protocol.lacks, self.lacks, numbers if flat else {}
+
+    def setting(self, seed: int) -> Setting:
+        """Return what a method is told before it sees anything."""
+        recipe, online = self.recipes[self.recipe], self.protocol.batch is not None
+        return Setting(self.task, recipe, seed, online)
 
     @cached_property
     def table(self) -> Table:

@@ -11,10 +11,13 @@ from sklearn.linear_model import SGDClassifier
 import onward
 from onward.checks import check_method, check_metric, check_stream, tiny_benchmark
 from onward.checks.method import tiny_for
+from onward.fit import IMAGES
+from onward.grid import grid
 from onward.learners import OneByOne, PartialFit
 from onward.methods import METHODS
 from onward.metrics import METRICS
 from onward.protocols import MANY_LABELS, PROTOCOLS
+from onward.tasks.many_labels import ManyLabels
 
 DIFFERENCES = ("transfer", "forgetting", "decay_rate")
 
@@ -27,7 +30,7 @@ ALIKE = ("er_infinite", "icarl_norm", "bic")
     "name",
     [
         pytest.param(name, marks=pytest.mark.slow)
-        if card.inputs == "images" or name in ALIKE
+        if IMAGES in card.needs or name in ALIKE
         else name
         for name, card in METHODS.items()
     ],
@@ -58,7 +61,11 @@ def test_every_method_passes_online(name: str) -> None:
     assert len(check_method(name, tiny_for(name, "online"), only=only).passed) == len(only)
 
 
-MANY_LABELS_METHODS = [name for name, card in METHODS.items() if "many_labels" in card.tasks]
+MANY_LABELS_METHODS = [
+    name
+    for name, card in METHODS.items()
+    if card.misfit(ManyLabels.lacks, {IMAGES: "the tiny stream has numbers"}) is None
+]
 
 
 @pytest.mark.slow
@@ -113,7 +120,14 @@ def test_clear_passes(protocol: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [n for n, card in METHODS.items() if card.inputs == "any"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        cell.method
+        for cell in grid()
+        if cell.benchmark == "clear" and cell.runs and IMAGES not in METHODS[cell.method].needs
+    ],
+)
 def test_no_method_sees_ahead_in_clear(name: str) -> None:
     benchmark = onward.load("clear", protocol="streaming")
     quick = replace(benchmark.recipes["cpu"], epochs=1)

@@ -12,12 +12,11 @@ from onward.methods.c1 import C1
 from onward.methods.cwr import merged
 from onward.train.learner import GradientLearner
 from onward.train.method import Step
-from onward.train.weights import head_of
 
 
 def head(learner: GradientLearner) -> dict[str, torch.Tensor]:
     assert learner._model is not None
-    return {name: values.clone() for name, values in head_of(learner._model).items()}
+    return {name: values.clone() for name, values in learner._model.head.items()}
 
 
 def test_five_new_and_five_old_samples_make_a_batch() -> None:
@@ -57,7 +56,7 @@ def test_heads_are_merged_half_and_half_and_drawn_anew() -> None:
 
     def note(step: Step) -> None:
         if step.new == 5 and len(trained) == len(shown):
-            trained.append({n: v.clone() for n, v in head_of(step.model).items()})
+            trained.append({n: v.clone() for n, v in step.model.head.items()})
 
     taught(method, 5, seen=note, after=lambda learner, budget: shown.append(head(learner)))
     # The first two calls train one head, which then becomes the lasting one.
@@ -79,7 +78,7 @@ def test_training_goes_on_with_the_head_that_tests_do_not_see() -> None:
 
     def note(step: Step) -> None:
         if len(begins) == len(ends):
-            begins.append(head_of(step.model)["weight"].clone())
+            begins.append(step.model.head["weight"].clone())
 
     taught(method, 4, seen=note, after=lambda *_: ends.append(method._trained["weight"].clone()))
     for before, after in zip(ends, begins[1:], strict=False):

@@ -95,14 +95,14 @@ def test_growing_touches_the_head_only_and_keeps_what_it_knows(name: str) -> Non
     model.grow(20, generator(3))
     assert model.classes == 20
     torch.testing.assert_close(model.predict(inputs_for(name))[:, :3], answers)
-    width = model.parameters[model.head[0]].shape[1]
+    width = model.head["weight"].shape[1]
     assert model.macs == macs + 17 * width
     assert model.size == size + 17 * (width + ("bias" in model.head))
     after = snapshot(model)
     body = before.keys() - set(model.head)
     assert all(torch.equal(before[n], after[n]) for n in body)
     assert all(torch.equal(before[n][:3], after[n][:3]) for n in model.head)
-    assert after[model.head[0]][3:20].std() > 0
+    assert after["weight"][3:20].std() > 0
     model.forward(inputs_for(name))
     model.backward(torch.ones(6, 20))
 

@@ -4,32 +4,32 @@ To add one, write its file and its line here.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from onward.benchmarks import clad_c, clad_d, clear, iirc, tic, yours
-from onward.benchmarks.listed import Listed
 from onward.benchmarks.variants import as_asked
+from onward.catalogue import Catalogue
 from onward.errors import OnwardError, unknown
 from onward.types import Benchmark
 
-BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {
-    "clear": clear.load,
-    "iirc": iirc.load,
-    "clad-c": clad_c.load,
-    "clad-d": clad_d.load,
-    "tic": tic.load,
-    "yours": yours.load,
-}
-LISTED: Mapping[str, Listed] = {
-    "clear": clear.LISTED,
-    "iirc": iirc.LISTED,
-    "clad-c": clad_c.LISTED,
-    "clad-d": clad_d.LISTED,
-    "tic": tic.LISTED,
-    "yours": yours.LISTED,
-}
+BENCHMARKS = Catalogue(
+    "benchmark",
+    {
+        listed.name: listed
+        for listed in (
+            clear.LISTED,
+            iirc.LISTED,
+            clad_c.LISTED,
+            clad_d.LISTED,
+            tic.LISTED,
+            yours.LISTED,
+        )
+    },
+    "onward.benchmarks",
+)
+"""By name; a package adds one as a `Listed` by an entry point."""
 
 
 def load(
@@ -74,16 +74,14 @@ def load(
     >>> [len(period.classes) for period in growing]
     [2, 3, 4, 6, 7, 8, 9]
     """
-    if name not in BENCHMARKS:
-        raise unknown("benchmark", name, BENCHMARKS, "onward list benchmarks")
-    known = inspect.signature(BENCHMARKS[name]).parameters
+    listed = BENCHMARKS.find(name)
+    known = inspect.signature(listed.load).parameters
     for option in options:
         if option not in known:
             raise unknown(f"option of {name}", option, known, "onward run --help")
-    listed = LISTED[name]
-    found = BENCHMARKS[name](
-        data=data or listed.usual, protocol=protocol or listed.protocols[0], **options
-    )
+    protocol = protocol or next(iter(listed.protocols))
+    found = listed.load(data=data or listed.usual, protocol=protocol, **options)
+    found = replace(found, lacks={**listed.lacks, **found.lacks})
     return as_asked(found, grain=grain, new_classes=new_classes, tuning_periods=tuning_periods)
 
 

@@ -33,13 +33,7 @@ from onward.types import Benchmark, Released
 
 __all__ = ["LISTED", "load", "split"]
 
-LISTED = Listed(
-    summary="Which labels has a picture, as classes are refined and only new labels are shown?",
-    task="many_labels",
-    data=("emoji", "a folder with cifar-100-python", "a folder of images by class: ImageNet"),
-    recipes=("cpu", "paper"),
-    protocols=tuple(MANY_LABELS),
-)
+_SUMMARY = "Which labels has a picture, as classes are refined and only new labels are shown?"
 MODELS = {"emoji": "mlp", "cifar": "resnet32", "imagenet": "resnet50"}
 
 
@@ -133,7 +127,7 @@ def load(
     return Benchmark(
         name="iirc",
         data="emoji" if folder is None else f"{kind}:{folder.resolve().name}",
-        card=described(kind, LISTED.summary, table, plan),
+        card=described(kind, _SUMMARY, table, plan),
         task=ManyLabels(),
         protocol=replace(MANY_LABELS[protocol], split=Released(splits)),
         raw=table,
@@ -150,3 +144,14 @@ def _identity(plan: Plan) -> dict[str, str]:
     """Return what tells a hierarchy from another one in a file of the same name."""
     content = repr((plan.classes, plan.released)).encode()
     return {"hierarchy": f"sha256 {hashlib.sha256(content).hexdigest()[:16]}"}
+
+
+LISTED = Listed(
+    name="iirc",
+    load=load,
+    summary=_SUMMARY,
+    task=ManyLabels(),
+    data=("emoji", "a folder with cifar-100-python", "a folder of images by class: ImageNet"),
+    recipes=("cpu", "paper"),
+    protocols=MANY_LABELS,
+)

@@ -1,14 +1,21 @@
-"""What `onward list` says of a benchmark without loading it."""
+"""What the catalogue says of a benchmark without loading it."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from onward.types import Benchmark, Protocol, Task
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A benchmark in a catalogue.
+    """A benchmark in the catalogue.
 
     Parameters
     ----------
+    name
+        What it is called.
+    load
+        Makes it, given ``data``, ``protocol`` and options of its own.
     summary
         The question that it asks.
     task
@@ -18,14 +25,25 @@ class Listed:
     recipes
         How its models can be trained.
     protocols
-        What may be revealed and tested when; the first one is the usual one.
+        What may be revealed and tested when, by name; the first one is the usual one.
     usual
         Which data it is, where nobody says.
+    lacks
+        What methods may need that its streams have not, and why: see `onward.fit`.
     """
 
+    name: str
+    load: Callable[..., Benchmark]
     summary: str
-    task: str
+    task: Task
     data: tuple[str, ...]
     recipes: tuple[str, ...]
-    protocols: tuple[str, ...]
+    protocols: Mapping[str, Protocol]
     usual: str = "emoji"
+    lacks: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def lacking(self) -> tuple[Mapping[str, str], ...]:
+        """What its task kind, its usual protocol and its streams have not."""
+        usual = next(iter(self.protocols.values()))
+        return self.task.lacks, usual.lacks, self.lacks

@@ -30,13 +30,7 @@ from onward.tasks.image_text import ImageText
 from onward.train.recipe import Recipe
 from onward.types import Benchmark, Card, Period, Protocol, Released, Samples, Stream, Table
 
-LISTED = Listed(
-    summary="Does an image still find its text, and a text its image, as years go by?",
-    task="image_text",
-    data=("emoji", "a folder with dated shards"),
-    recipes=("cpu", "paper"),
-    protocols=tuple(BUDGETED),
-)
+_SUMMARY = "Does an image still find its text, and a text its image, as years go by?"
 _CITATION = "Garg et al., TiC-CLIP, ICLR 2024"
 # What pairs without classes are one of.
 _ONE_CLASS = ("pair",)
@@ -147,7 +141,7 @@ def _emoji(
         data="emoji",
         card=Card(
             title="TiC-CLIP, emoji edition",
-            summary=LISTED.summary,
+            summary=_SUMMARY,
             licence="art Apache-2.0 (Noto), second artist CC-BY-4.0 (Twemoji)",
             citation=_CITATION,
             numbers={f"{kind}_rows": int(n) for kind, n in zip(kinds, counts, strict=True)},
@@ -175,7 +169,7 @@ def _folder(
         data=data,
         card=Card(
             title=f"TiC-CLIP, {found.layout}",
-            summary=LISTED.summary,
+            summary=_SUMMARY,
             licence="as the data's owners say",
             citation=_CITATION,
             numbers={"rows": len(found.table)},
@@ -218,3 +212,14 @@ def _cut_folder(found: TicData, table: Table, protocol: Protocol, seed: int) -> 
         for index, period in enumerate(found.periods)
     )
     return Stream(table, periods)
+
+
+LISTED = Listed(
+    name="tic",
+    load=load,
+    summary=_SUMMARY,
+    task=ImageText(),
+    data=("emoji", "a folder with dated shards"),
+    recipes=("cpu", "paper"),
+    protocols=BUDGETED,
+)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from onward.data.split import uniform
 from onward.errors import OnwardError
+from onward.fit import NEW_CLASSES
 from onward.seeds import Draws, draws
 from onward.types import Array, Benchmark, Period, Protocol, Samples, Stream, Table
 
@@ -40,6 +41,7 @@ def as_asked(
         How many periods hyperparameters may be chosen on, see `for_tuning`.
     """
     protocol, options = benchmark.protocol, dict(benchmark.options)
+    lacks = dict(benchmark.lacks)
     if grain is not None:
         if protocol.batch is None:
             raise OnwardError(
@@ -59,7 +61,8 @@ def as_asked(
                 f"expected new_classes where a sample has one label, found {benchmark.task.name}"
             )
         options["new_classes"] = True
-    return replace(benchmark, protocol=protocol, cut=cut, options=options)
+        lacks.pop(NEW_CLASSES, None)
+    return replace(benchmark, protocol=protocol, cut=cut, options=options, lacks=lacks)
 
 
 def classes_arrive(stream: Stream, seed: int) -> Stream:

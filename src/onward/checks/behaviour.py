@@ -1,5 +1,7 @@
 """Checks of how a method behaves: its errors, its seed, its predictions, what it touches."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from onward.budget import Budget
@@ -11,7 +13,7 @@ from onward.checks.wrapper import Wrapper
 from onward.errors import BudgetSpentError, LookAheadError
 from onward.loop import run
 from onward.turns import Event
-from onward.types import Array, Call, Learner, Samples, Setting, Table, View
+from onward.types import Array, Call, Learner, Samples, Table, View
 from onward.view import rows_shown
 
 
@@ -73,7 +75,7 @@ def another_seed_is_another_run(subject: MethodSubject) -> None:
 def learners_share_nothing(subject: MethodSubject) -> None:
     """Another learner of the same method, learning alongside, changes nothing."""
     clean, table, setting = subject.clean, subject.benchmark.table, subject.setting
-    other = Setting(setting.task, setting.recipe, setting.seed + 1)
+    other = replace(setting, seed=setting.seed + 1)
     together = trace(
         subject.benchmark,
         subject.chosen,

@@ -60,6 +60,6 @@ def _try(
     method: Any, options: Mapping[str, Any], benchmark: Benchmark, seed: int, upto: int | None
 ) -> Trace | str:
     try:
-        return trace(benchmark, choose(method, options, benchmark.task), seed, upto=upto)
+        return trace(benchmark, choose(method, options, benchmark), seed, upto=upto)
     except OnwardError as error:
         return f"{type(error).__name__}: {error}"

@@ -8,6 +8,7 @@ from onward.checks.method_subject import MethodSubject
 from onward.checks.report import Report, run_checks
 from onward.checks.tiny import tiny_benchmark
 from onward.checks.tiny_boxes import ONLINE, tiny_boxes
+from onward.fit import IMAGES, PLACES
 from onward.methods import METHODS
 from onward.protocols import DOMAINS
 from onward.train.method import GradientMethod
@@ -83,9 +84,9 @@ def tiny_for(method: Any, protocol: str | None = None) -> Benchmark:
     Any other one that learns from images is also the one that uses samples without labels.
     """
     card = METHODS.get(method) if isinstance(method, str) else None
-    if card is not None and card.tasks == ("boxes",):
+    if card is not None and PLACES in card.needs:
         return tiny_boxes(ONLINE if protocol == ONLINE.name else DOMAINS)
-    images = card is not None and card.inputs == "images"
+    images = card is not None and IMAGES in card.needs
     if card is not None and images and issubclass(card.make, GradientMethod):
         return tiny_benchmark(protocol or "iid", model="convnet")
     return tiny_benchmark(protocol or ("semi_supervised" if images else "iid"), images=images)

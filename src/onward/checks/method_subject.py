@@ -29,14 +29,13 @@ class MethodSubject:
     chosen: Chosen = field(init=False)
 
     def __post_init__(self) -> None:
-        found = choose(self.method, self.options, self.benchmark.task)
+        found = choose(self.method, self.options, self.benchmark)
         object.__setattr__(self, "chosen", found)
 
     @property
     def setting(self) -> Setting:
         """What the method is told before it sees anything."""
-        recipe = self.benchmark.recipes[self.benchmark.recipe]
-        return Setting(self.benchmark.task, recipe, self.seed)
+        return self.benchmark.setting(self.seed)
 
     @cached_property
     def observed(self) -> "Observation":

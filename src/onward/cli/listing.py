@@ -1,18 +1,22 @@
 """``onward list``: what there is."""
 
+import itertools
 import json
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
-from onward.benchmarks import LISTED
+from onward.benchmarks import BENCHMARKS
 from onward.benchmarks.backbones import BACKBONES
 from onward.cli.console import console
 from onward.configs import TABLES
 from onward.data import emoji_history
 from onward.data.street.drives import FRAMES
+from onward.grid import grid
 from onward.methods import METHODS
 from onward.metrics import METRICS
 from onward.reproduce.plan import RECIPES
@@ -29,6 +33,7 @@ class Kind(StrEnum):
     data = "data"
     tables = "tables"
     backbones = "backbones"
+    grid = "grid"
 
 
 def list_catalogue(
@@ -38,9 +43,15 @@ def list_catalogue(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List benchmarks, methods, metrics, data, published tables and backbones."""
+    """List benchmarks, methods, metrics, data, published tables and backbones.
+
+    The grid is every method on every benchmark: whether it runs, and why not.
+    """
     kinds = [kind] if kind else list(Kind)
-    found = {k.value: _entries(k) for k in kinds}
+    if kind is Kind.grid:
+        _list_grid(as_json=as_json)
+        return
+    found = {k.value: _entries(k) for k in kinds if k is not Kind.grid}
     if as_json:
         typer.echo(json.dumps(found, indent=1))
         return
@@ -63,17 +74,16 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
             {
                 "name": name,
                 "summary": listed.summary,
-                "task": listed.task,
+                "task": listed.task.name,
                 "data": list(listed.data),
                 "protocols": list(listed.protocols),
                 "recipes": list(listed.recipes),
             }
-            for name, listed in LISTED.items()
+            for name, listed in BENCHMARKS.items()
         ]
     if kind is Kind.methods:
         return [
-            {"name": c.name, "summary": c.summary, "tasks": list(c.tasks), "source": c.source}
-            for c in METHODS.values()
+            {"name": c.name, "summary": c.summary, "source": c.source} for c in METHODS.values()
         ]
     if kind is Kind.metrics:
         return [
@@ -102,6 +112,32 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
             "sha256": "",
         },
     ]
+
+
+def _list_grid(*, as_json: bool) -> None:
+    cells = grid()
+    if as_json:
+        typer.echo(json.dumps([asdict(cell) for cell in cells], indent=1))
+        return
+    screen, running = console(), sum(cell.runs for cell in cells)
+    table = Table(title="grid", title_justify="left", title_style="bold", box=None, padding=(0, 2))
+    table.add_column("method", no_wrap=True)
+    for name in BENCHMARKS:
+        table.add_column(name, justify="center", no_wrap=True)
+    reasons: dict[str, int] = {}
+    for method, row in itertools.groupby(cells, lambda cell: cell.method):
+        marks = [
+            "[green]runs[/]"
+            if cell.reason is None
+            else f"[dim]{reasons.setdefault(cell.reason, len(reasons) + 1)}[/]"
+            for cell in row
+        ]
+        table.add_row(method, *marks)
+    screen.print(table)
+    screen.print()
+    for reason, number in reasons.items():
+        screen.print(f"[dim]{number:3}[/]  {escape(reason)}")
+    screen.print(f"\n{running} of {len(cells)} run: {running / len(cells):.0%}")
 
 
 def _cost(table: PaperTable, recipe: str) -> str:

@@ -71,7 +71,7 @@ def run(
         options = {**chosen.options, **options}
     made = benchmark_of(source)
     for name in method:
-        choose(name, options, made.task)
+        choose(name, options, made)
     wanted = [
         Job(
             source=source,

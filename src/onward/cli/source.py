@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from onward.benchmarks import LISTED, Source
+from onward.benchmarks import BENCHMARKS, Source
 from onward.benchmarks.clad_data import STREET
 from onward.benchmarks.tic_recipes import SCALES
 from onward.cli.options import parse_pairs
@@ -176,8 +176,8 @@ def _source_of_data(data: str, **given: Any) -> Source:
 def made_source(benchmark: str, **given: Any) -> Source:
     """Turn what was typed into a source; what was not typed is left to the benchmark."""
     chosen = {name: given.pop(name) for name in _CHOSEN if name in given}
-    if chosen.get("data") is None and benchmark in LISTED:
-        chosen["data"] = LISTED[benchmark].usual
+    if chosen.get("data") is None and benchmark in BENCHMARKS:
+        chosen["data"] = BENCHMARKS[benchmark].usual
     training = parse_pairs(chosen.pop("training", None) or [], "training")
     options = {
         _RENAMED.get(name, name): value

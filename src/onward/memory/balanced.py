@@ -55,6 +55,7 @@ class Balanced(Keyed):
         """Return a random number for the class of each sample, the same whenever it is asked."""
         classes, which = np.unique(labels, return_inverse=True)
         # Not [seed, label]: a zero at the end of a seed does not count, and gives the keys again.
-        seeds = ([self._seed, int(label), 1] for label in classes)
+        # What has no class, an image without boxes, has -1.
+        seeds = ([self._seed, int(label) % 2**32, 1] for label in classes)
         turns = [np.random.default_rng(seed).random() for seed in seeds]
         return np.array(turns)[which]

@@ -92,9 +92,11 @@ class ByStep:
         self.rows, self.labels = self.rows[places], self.labels[places]
         self._steps = self._steps[places]
 
-    def admit(self, rows: ArrayLike, labels: ArrayLike | None = None) -> None:
-        """Take all of a new step in."""
-        step = int(self._steps.max(initial=-1)) + 1
+    def admit(
+        self, rows: ArrayLike, labels: ArrayLike | None = None, *, goes_on: bool = False
+    ) -> None:
+        """Take all of a new step in, or more of the last one."""
+        step = int(self._steps.max(initial=-1)) + (not goes_on)
         new = Samples(*arrivals(rows, labels))
         both = Samples.join([Samples(self.rows, self.labels), new])
         self.rows, self.labels = both.rows, both.labels

@@ -5,8 +5,9 @@ To add one, write its file and its line here.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
+from onward.catalogue import Catalogue
+from onward.fit import misfit
 from onward.methods.agem import AGEM
 from onward.methods.biased import BiasedReservoirFinetune
 from onward.methods.bic import BiC
@@ -39,23 +40,27 @@ from onward.methods.si import SI
 from onward.train.method import GradientMethod
 from onward.types import Learner
 
-_ANY = ("one_label", "many_labels", "boxes", "image_text")
-_WITHOUT_BOXES = ("one_label", "many_labels", "image_text")
-
 
 @dataclass(frozen=True)
 class MethodCard:
     """A method of the catalogue: what it is called, what it does, who proposed it.
 
-    ``make`` is a gradient method, or a learner that takes a ``setting``. ``inputs`` says whether
-    it can learn from images alone.
+    ``make`` is a gradient method, or a learner that takes a ``setting``. What it needs of a
+    benchmark stands in its own file, as ``needs``: see `onward.fit`.
     """
 
     name: str
     make: type[GradientMethod] | type[Learner]
     source: str
-    tasks: tuple[str, ...] = ("one_label", "many_labels")
-    inputs: Literal["any", "images"] = "any"
+
+    @property
+    def needs(self) -> Mapping[str, str]:
+        """What it needs of a benchmark, and what for."""
+        return getattr(self.make, "needs", {})
+
+    def misfit(self, *lacking: Mapping[str, str]) -> str | None:
+        """Return in one sentence why it makes no sense where this is lacking, or None."""
+        return misfit(self.name, self.needs, *lacking)
 
     @property
     def summary(self) -> str:
@@ -63,48 +68,45 @@ class MethodCard:
         return (self.make.__doc__ or "").strip().split("\n")[0]
 
 
-METHODS: Mapping[str, MethodCard] = {
-    card.name: card
-    for card in (
-        MethodCard("finetune", Finetune, "CLEAR, TiC-CLIP (Sequential)", tasks=_ANY),
-        MethodCard("nap", Nap, "CLEAR", tasks=_ANY),
-        MethodCard("scratch", Scratch, "CLEAR", tasks=_ANY),
-        MethodCard("cumulative", Cumulative, "CLEAR, TiC-CLIP (Cumulative-All)", tasks=_ANY),
-        MethodCard("cumulative_more", CumulativeMore, "TiC-CLIP (Cumulative-All*)", tasks=_ANY),
-        MethodCard("cumulative_exp", CumulativeExp, "TiC-CLIP", tasks=_ANY),
-        MethodCard("cumulative_equal", CumulativeEqual, "TiC-CLIP", tasks=_ANY),
-        MethodCard("restart", Restart, "TiC-CLIP", tasks=_ANY),
-        MethodCard("oracle", Oracle, "TiC-CLIP", tasks=_ANY),
-        MethodCard("patching", Patching, "Ilharco et al. 2022, TiC-CLIP", tasks=_ANY),
-        MethodCard("er", ER, "Rolnick et al. 2019", tasks=_ANY),
-        MethodCard("er_infinite", ERInfinite, "IIRC"),
-        MethodCard("reservoir", ReservoirFinetune, "CLEAR", tasks=_ANY),
-        MethodCard("biased_reservoir", BiasedReservoirFinetune, "CLEAR", tasks=_ANY),
-        MethodCard("gdumb", GDumb, "Prabhu et al. 2020"),
-        MethodCard(
-            "ewc", EWC, "Kirkpatrick et al. 2017, Schwarz et al. 2018", tasks=_WITHOUT_BOXES
-        ),
-        MethodCard("si", SI, "Zenke et al. 2017", tasks=_ANY),
-        MethodCard("lwf", LwF, "Li and Hoiem 2016", tasks=_ANY),
-        MethodCard("agem", AGEM, "Chaudhry et al. 2019", tasks=_ANY),
-        MethodCard("cwr", CWRStar, "Lomonaco et al. 2020"),
-        MethodCard("icarl_cnn", ICaRLCNN, "Rebuffi et al. 2017, IIRC"),
-        MethodCard("icarl_norm", ICaRLNorm, "Rebuffi et al. 2017, IIRC"),
-        MethodCard("lucir", LUCIR, "Hou et al. 2019, IIRC"),
-        MethodCard("bic", BiC, "Wu et al. 2019, adapted"),
-        MethodCard("oversample", Oversample, "CLAD"),
-        MethodCard("c1", C1, "CLAD, C1", tasks=("one_label",), inputs="images"),
-        MethodCard("c2", C2, "CLAD, C2", tasks=("one_label",), inputs="images"),
-        MethodCard("c3", C3, "CLAD, C3", tasks=("one_label",), inputs="images"),
-        MethodCard("d1", D1, "CLAD, Peng et al. 2020", tasks=("boxes",), inputs="images"),
-        MethodCard("d2", D2, "CLAD, Shmelkov et al. 2017", tasks=("boxes",), inputs="images"),
-        MethodCard("d3", D3, "CLAD", tasks=("boxes",), inputs="images"),
-        MethodCard(
-            "pretrain_probe",
-            PretrainProbe,
-            "CLEAR, Figure 5",
-            tasks=("one_label",),
-            inputs="images",
-        ),
-    )
-}
+METHODS = Catalogue(
+    "method",
+    {
+        card.name: card
+        for card in (
+            MethodCard("finetune", Finetune, "CLEAR, TiC-CLIP (Sequential)"),
+            MethodCard("nap", Nap, "CLEAR"),
+            MethodCard("scratch", Scratch, "CLEAR"),
+            MethodCard("cumulative", Cumulative, "CLEAR, TiC-CLIP (Cumulative-All)"),
+            MethodCard("cumulative_more", CumulativeMore, "TiC-CLIP (Cumulative-All*)"),
+            MethodCard("cumulative_exp", CumulativeExp, "TiC-CLIP"),
+            MethodCard("cumulative_equal", CumulativeEqual, "TiC-CLIP"),
+            MethodCard("restart", Restart, "TiC-CLIP"),
+            MethodCard("oracle", Oracle, "TiC-CLIP"),
+            MethodCard("patching", Patching, "Ilharco et al. 2022, TiC-CLIP"),
+            MethodCard("er", ER, "Rolnick et al. 2019"),
+            MethodCard("er_infinite", ERInfinite, "IIRC"),
+            MethodCard("reservoir", ReservoirFinetune, "CLEAR"),
+            MethodCard("biased_reservoir", BiasedReservoirFinetune, "CLEAR"),
+            MethodCard("gdumb", GDumb, "Prabhu et al. 2020"),
+            MethodCard("ewc", EWC, "Kirkpatrick et al. 2017, Schwarz et al. 2018"),
+            MethodCard("si", SI, "Zenke et al. 2017"),
+            MethodCard("lwf", LwF, "Li and Hoiem 2016"),
+            MethodCard("agem", AGEM, "Chaudhry et al. 2019"),
+            MethodCard("cwr", CWRStar, "Lomonaco et al. 2020"),
+            MethodCard("icarl_cnn", ICaRLCNN, "Rebuffi et al. 2017, IIRC"),
+            MethodCard("icarl_norm", ICaRLNorm, "Rebuffi et al. 2017, IIRC"),
+            MethodCard("lucir", LUCIR, "Hou et al. 2019, IIRC"),
+            MethodCard("bic", BiC, "Wu et al. 2019, adapted"),
+            MethodCard("oversample", Oversample, "CLAD"),
+            MethodCard("c1", C1, "CLAD, C1"),
+            MethodCard("c2", C2, "CLAD, C2"),
+            MethodCard("c3", C3, "CLAD, C3"),
+            MethodCard("d1", D1, "CLAD, Peng et al. 2020"),
+            MethodCard("d2", D2, "CLAD, Shmelkov et al. 2017"),
+            MethodCard("d3", D3, "CLAD"),
+            MethodCard("pretrain_probe", PretrainProbe, "CLEAR, Figure 5"),
+        )
+    },
+    "onward.methods",
+)
+"""By name; a package adds one as a `MethodCard` by an entry point."""

@@ -1,11 +1,13 @@
 """BiC: after each period, correct the bias towards its classes."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from onward.budget import Budget
 from onward.errors import OnwardError
+from onward.fit import CLASS_OUTPUTS, NEW_CLASSES, SECOND_LOOK
 from onward.seeds import Draws, draws
 from onward.train.distilled import Distilled
 from onward.train.method import TrainingSet, may_read_again
@@ -43,6 +45,12 @@ class BiC(Distilled):
     ----------
     Wu et al., Large Scale Incremental Learning, CVPR 2019.
     """
+
+    needs: ClassVar[Mapping[str, str]] = {
+        CLASS_OUTPUTS: "to correct those of new classes",
+        NEW_CLASSES: "whose outputs it corrects",
+        SECOND_LOOK: "to correct by samples that were held out",
+    }
 
     def __init__(self, *, per_class: int | None = None, held_out: float = 0.1) -> None:
         if not 0 < held_out < 1:

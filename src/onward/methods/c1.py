@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from onward.budget import Budget
 from onward.errors import OnwardError
+from onward.fit import CLASS_ROWS, IMAGES
 from onward.memory import Shares
 from onward.methods.cwr import merged
 from onward.train.every import Every
@@ -14,7 +15,7 @@ from onward.train.kept import Kept, whole
 from onward.train.method import TrainingSet, number, yes_or_no
 from onward.train.recipe import OF_IMAGENET, Recipe
 from onward.train.rehearsal import Rehearsal
-from onward.train.weights import fitted, head_of, to_arrays, to_tensors
+from onward.train.weights import fitted, to_arrays, to_tensors
 from onward.types import Setting, View
 
 if TYPE_CHECKING:
@@ -67,6 +68,11 @@ class C1(Rehearsal):
     Lomonaco, Continuous Learning in Single-Incremental-Task Scenarios, Neural Networks 2019 (CWR).
     """
 
+    needs: ClassVar[Mapping[str, str]] = {
+        IMAGES: "which it mirrors and scales",
+        CLASS_ROWS: "to merge them",
+    }
+
     def __init__(
         self,
         *,
@@ -110,7 +116,7 @@ class C1(Rehearsal):
         if self._lasting and not self._trained:
             draw_head(model, generator)
         elif self._trained:
-            for name, parameter in head_of(model).items():
+            for name, parameter in model.head.items():
                 # Rows of classes that have come since are those that the model has drawn.
                 parameter[: len(self._trained[name])] = self._trained[name]
 
@@ -120,7 +126,7 @@ class C1(Rehearsal):
         if not self._merges:
             return
         due = self._every.due(len(new))
-        head = head_of(model)
+        head = model.head
         self._trained = _copied(head)
         if self._lasting:
             known = fitted(self._lasting, head)
@@ -154,9 +160,10 @@ def draw_head(model: "Model", generator: "torch.Generator") -> None:
     """Draw the weights of a model's last layer anew, uniform as those of a linear layer are."""
     from onward.models.linear import draw_uniform  # torch is loaded when it is needed
 
-    head = head_of(model)
+    head = model.head
+    below = max(parameter.shape[-1] for parameter in head.values())
     for parameter in head.values():
-        draw_uniform(parameter, head["weight"].shape[1], generator)
+        draw_uniform(parameter, below, generator)
 
 
 def _copied(head: "Mapping[str, Tensor]") -> "dict[str, Tensor]":

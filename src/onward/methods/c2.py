@@ -1,11 +1,12 @@
 """C2, second in CLAD's challenge: Adam, softer labels, and rare classes let into memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from onward.budget import Budget
+from onward.fit import CLASS_OUTPUTS, CLASSES, IMAGES
 from onward.memory import Weighted
 from onward.train.kept import Kept
 from onward.train.losses import smoothed
@@ -52,6 +53,12 @@ class C2(Rehearsal):
     ----------
     A. Sabyrbayev, in Verwimp et al., CLAD, Neural Networks 2023, section 4.1.
     """
+
+    needs: ClassVar[Mapping[str, str]] = {
+        IMAGES: "which it mirrors, tilts and covers",
+        CLASSES: "each of which has a chance to enter the memory",
+        CLASS_OUTPUTS: "to soften labels",
+    }
 
     def __init__(
         self,

@@ -1,11 +1,13 @@
 """C3, third in CLAD's challenge: features by contrast, a head by focal loss, doubtful samples."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from onward.budget import Budget
+from onward.fit import CLASS_OUTPUTS, IMAGES, ONE_CLASS
 from onward.memory import Uncertain
 from onward.seeds import Draws, draws
 from onward.train.augment import augmented, varied
@@ -77,6 +79,12 @@ class C3(GradientMethod):
     M. R. Kurniawan's team, in Verwimp et al., CLAD, Neural Networks 2023, section 4.1; Bang, Kim,
     Yoo, Ha and Choi, Rainbow Memory, CVPR 2021.
     """
+
+    needs: ClassVar[Mapping[str, str]] = {
+        IMAGES: "which it crops and colours",
+        ONE_CLASS: "to tell which of two samples are alike",
+        CLASS_OUTPUTS: "to weigh them by doubt",
+    }
 
     def __init__(
         self,

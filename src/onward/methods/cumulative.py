@@ -1,8 +1,11 @@
 """Cumulative finetuning: keep everything, train on all of it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 from onward.budget import Budget
+from onward.fit import FULL_MEMORY
 from onward.memory import Everything
 from onward.train.kept import Kept
 from onward.train.method import Start, TrainingSet, check_start, number
@@ -21,6 +24,8 @@ class Cumulative(Rehearsal):
     start
         Which weights to start from: the ``last`` (finetuning) or ``random`` ones (from scratch).
     """
+
+    needs: ClassVar[Mapping[str, str]] = {FULL_MEMORY: "to train on all of them"}
 
     keeps_best = True
 

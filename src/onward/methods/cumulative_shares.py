@@ -4,17 +4,24 @@ from typing import TYPE_CHECKING, Any
 
 from onward.budget import Budget
 from onward.memory.by_step import ByStep, Rule
+from onward.train.every import Every
 from onward.train.method import GradientMethod, TrainingSet
 from onward.types import Setting, View
 
 if TYPE_CHECKING:
     from onward.models import Model
 
+# Online, where a recipe does not say how large a memory is.
+_USUAL = 1000
+
 
 class CumulativeShares(GradientMethod):
     """Abstract: train on new samples and on a share of every earlier period, from the last weights.
 
     What a period once let go does not come back.
+
+    Online nothing tells where a period ends: there, so many samples as half of the recipe's memory
+    are one, and every batch brings as many old samples along as new ones.
     """
 
     RULE: Rule
@@ -23,25 +30,34 @@ class CumulativeShares(GradientMethod):
         """Prepare the memory."""
         super().begin(setting)
         self._memory = ByStep(self.RULE, seed=setting.seed)
+        self._window = max((setting.recipe.memory or _USUAL) // 2, 1) if setting.online else None
+        self._every = Every(self._window or 1)
+        self._every.begin(setting)
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and the shares of the earlier periods beside them."""
-        self._memory.make_room(len(new))
-        both = new.also(self._memory.rows, self._memory.labels) if len(self._memory.rows) else new
-        return TrainingSet(both, epoch=len(both))
+        if self._every.begins:
+            self._memory.make_room(self._window or len(new))
+        old = len(self._memory.rows)
+        both = new.also(self._memory.rows, self._memory.labels) if old else new
+        if self._window is None:
+            return TrainingSet(both, epoch=len(both))
+        return TrainingSet(both, epoch=len(new), replay=min(self.setting.recipe.batch_size, old))
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
-        """Keep all of the new samples until the next ones come."""
-        self._memory.admit(new.rows, new.labels)
+        """Keep all of the new samples until the next period comes."""
+        self._memory.admit(new.rows, new.labels, goes_on=not self._every.begins)
         budget.hold(self._memory.rows)
+        self._every.due(len(new))
 
     def state(self) -> dict[str, Any]:
-        """Return the memory."""
-        return {"memory": self._memory.state()}
+        """Return the memory, and how much of a period has come."""
+        return {"memory": self._memory.state(), "every": self._every.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take the memory back."""
+        """Take them back."""
         self._memory.restore(state["memory"])
+        self._every.restore(state["every"])
 
 
 class CumulativeExp(CumulativeShares):

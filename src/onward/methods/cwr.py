@@ -1,13 +1,15 @@
 """CWR*: each class keeps a consolidated head, merged from the heads that were trained."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from onward.budget import Budget
+from onward.fit import CLASS_ROWS
 from onward.train.every import Every
 from onward.train.method import GradientMethod, Step, TrainingSet
-from onward.train.weights import fitted, head_of, to_arrays, to_tensors
+from onward.train.weights import fitted, to_arrays, to_tensors
 from onward.types import Array, Setting, View
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ class CWRStar(GradientMethod):
     Batches, CVPR Workshops 2020. Avalanche's code merges weights only and leaves biases as trained.
     """
 
+    needs: ClassVar[Mapping[str, str]] = {CLASS_ROWS: "to merge them class by class"}
+
     def __init__(self, *, every: int | None = None) -> None:
         self._every = Every(every)
         self._kept: dict[str, Tensor] = {}
@@ -58,7 +62,7 @@ class CWRStar(GradientMethod):
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and count them by class."""
-        counts = np.bincount(new.newest, minlength=len(new.classes))
+        counts = np.bincount(new.newest[new.newest >= 0], minlength=len(new.classes))
         self._past, self._met = (
             np.pad(known, (0, len(counts) - len(known))) for known in (self._past, self._current)
         )
@@ -67,7 +71,7 @@ class CWRStar(GradientMethod):
 
     def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
         """Load the consolidated weights of the classes that are new in this window."""
-        head = head_of(model)
+        head = model.head
         kept = fitted(self._kept, head)
         arrived = np.flatnonzero((self._current > 0) & (self._met == 0)).tolist()
         for name, parameter in head.items():
@@ -78,14 +82,14 @@ class CWRStar(GradientMethod):
     def gradient(self, step: Step) -> None:
         """Leave everything below the head where it is, once there are consolidated weights."""
         if self._kept:
-            for name in step.model.parameters.keys() - set(step.model.head):
+            for name in step.model.parameters.keys() - step.model.head.keys():
                 step.model.parameters[name].grad = None
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Merge the heads, and go on with the consolidated one."""
         if not self._every.due(len(new)):
             return
-        head = head_of(model)
+        head = model.head
         self._kept = fitted(self._kept, head)
         here = np.flatnonzero(self._current).tolist()
         weight = np.sqrt(self._past[here] / self._current[here])

@@ -1,7 +1,9 @@
 """CLAD-D's first winner: maps and proposals of stored images stay as they were."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
+from onward.fit import IMAGES, PLACES
 from onward.memory import Reservoir
 from onward.train.kept import Kept
 from onward.train.method import number, yes_or_no
@@ -42,6 +44,11 @@ class D1(Recalled):
     Verwimp et al., CLAD, Neural Networks 2023, section 4.2; Peng et al., Faster ILOD, Pattern
     Recognition Letters 2020.
     """
+
+    needs: ClassVar[Mapping[str, str]] = {
+        IMAGES: "whose maps it holds fast",
+        PLACES: "where it holds proposals fast",
+    }
 
     def __init__(
         self,

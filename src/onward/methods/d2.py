@@ -1,10 +1,12 @@
 """CLAD-D's second winner: what is said about stored images stays as it was."""
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from onward.budget import Budget
 from onward.data.soda_words import CATEGORIES
+from onward.fit import PLACES
 from onward.memory import Rarest
 from onward.train.kept import Kept
 from onward.train.method import number
@@ -47,6 +49,8 @@ class D2(Recalled):
     Verwimp et al., CLAD, Neural Networks 2023, section 4.2; Shmelkov, Schmid and Alahari,
     Incremental Learning of Object Detectors without Catastrophic Forgetting, ICCV 2017.
     """
+
+    needs: ClassVar[Mapping[str, str]] = {PLACES: "where it asks the last model"}
 
     def __init__(
         self, *, memory: int | None = None, alpha: float = 1.0, temperature: float = 2.0

@@ -1,5 +1,9 @@
 """ER-infinite: replay everything, with the labels that it was shown with."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
+from onward.fit import FULL_MEMORY
 from onward.memory import Everything, Quota
 from onward.train.kept import Kept, whole
 from onward.train.rehearsal import Rehearsal
@@ -19,6 +23,8 @@ class ERInfinite(Rehearsal):
     ----------
     Abdelsalam et al., IIRC, CVPR 2021, section 4.
     """
+
+    needs: ClassVar[Mapping[str, str]] = {FULL_MEMORY: "to replay all of them"}
 
     keeps_best = True
 

@@ -9,8 +9,8 @@ from onward.errors import OnwardError
 from onward.pairs import as_bytes
 from onward.train.anchored import Anchored
 from onward.train.method import Step, TrainingSet, may_read_again
-from onward.train.weights import fitted, to_arrays, to_tensors
-from onward.types import Loss, View
+from onward.train.weights import fitted, gradients, to_arrays, to_tensors
+from onward.types import Loss, Task, View
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -75,7 +75,8 @@ class EWC(Anchored):
         loss = super().minimises(step)
         if self._on_the_way:
             wanted = slice(None if self._fisher is None else max(self._fisher - self._samples, 0))
-            self._add(step.model, step.inputs[wanted], loss.slope[wanted] * len(loss.slope))
+            slopes = None if step.model.shares_loss else loss.slope[wanted] * len(loss.slope)
+            self._add(step.model, step.inputs[wanted], step.targets[wanted], slopes)
         return loss
 
     def gradient(self, step: Step) -> None:
@@ -113,14 +114,34 @@ class EWC(Anchored):
             batch = wanted[start : start + size]
             inputs = torch.from_numpy(as_bytes(new.inputs(batch)))
             budget.spend(macs=model.macs * len(inputs), batch_size=len(inputs))
-            loss = self.setting.task.loss(model.predict(inputs), labels[batch])
-            self._add(model, inputs, loss.slope * len(loss.slope))
+            self._add(model, inputs, labels[batch])
 
-    def _add(self, model: "Model", inputs: "Tensor", slopes: "Tensor") -> None:
+    def _add(
+        self, model: "Model", inputs: "Tensor", targets: "Tensor", slopes: "Tensor | None" = None
+    ) -> None:
         """Add the squares of samples, whose slopes are their own and not their share of a mean."""
-        if not len(slopes):
+        if not len(inputs):
             return
-        squares = model.squared_gradient(inputs, slopes)
+        task = self.setting.task
+        if model.shares_loss:
+            squares = one_by_one(model, inputs, targets, task)
+        else:
+            if slopes is None:
+                slopes = task.loss(model.predict(inputs), targets).slope * len(inputs)
+            squares = model.squared_gradient(inputs, slopes)
         so_far = fitted(self._squares, model.parameters)
         self._squares = {name: so_far[name] + squares[name] for name in squares}
-        self._samples += len(slopes)
+        self._samples += len(inputs)
+
+
+def one_by_one(
+    model: "Model", inputs: "Tensor", targets: "Tensor", task: Task
+) -> "dict[str, Tensor]":
+    """Return the summed squares of each sample's gradient, where a batch has one loss."""
+    squares = {name: values.new_zeros(values.shape) for name, values in model.parameters.items()}
+    for place in range(len(inputs)):
+        one = slice(place, place + 1)
+        model.backward(task.loss(model.forward(inputs[one]), targets[one]).slope)
+        for name, gradient in gradients(model).items():
+            squares[name].addcmul_(gradient, gradient)
+    return squares

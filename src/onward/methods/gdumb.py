@@ -1,5 +1,9 @@
 """GDumb: keep a balanced memory, and learn from it alone, from scratch, every time."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
+from onward.fit import CLASSES
 from onward.memory import Balanced
 from onward.train.kept import Kept
 from onward.train.memory_only import MemoryOnly
@@ -18,6 +22,8 @@ class GDumb(MemoryOnly):
     Prabhu, Torr and Dokania, GDumb: A Simple Approach that Questions Our Progress in Continual
     Learning, ECCV 2020.
     """
+
+    needs: ClassVar[Mapping[str, str]] = {CLASSES: "to balance its memory"}
 
     def __init__(self, *, memory: int | None = None) -> None:
         super().__init__(Kept(Balanced, memory), start="random")

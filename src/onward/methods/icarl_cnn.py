@@ -1,5 +1,9 @@
 """iCaRL-CNN: iCaRL's loss and exemplars, decided by the network itself."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
+from onward.fit import CLASS_OUTPUTS
 from onward.train.distilled import Distilled
 
 
@@ -19,6 +23,10 @@ class ICaRLCNN(Distilled):
     Rebuffi, Kolesnikov, Sperl and Lampert, iCaRL: Incremental Classifier and Representation
     Learning, CVPR 2017; as in Abdelsalam et al., IIRC, CVPR 2021.
     """
+
+    needs: ClassVar[Mapping[str, str]] = {
+        CLASS_OUTPUTS: "to learn of old classes what the last model says"
+    }
 
     def __init__(self, *, per_class: int | None = None) -> None:
         super().__init__(per_class)

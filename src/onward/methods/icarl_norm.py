@@ -1,7 +1,9 @@
 """iCaRL-norm: iCaRL's loss on a cosine head."""
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from onward.fit import CLASS_OUTPUTS
 from onward.train.distilled import Distilled
 from onward.train.method import yes_or_no
 
@@ -27,6 +29,10 @@ class ICaRLNorm(Distilled):
     Abdelsalam et al., IIRC, CVPR 2021, section 4; the cosine layer is that of Hou et al., CVPR
     2019.
     """
+
+    needs: ClassVar[Mapping[str, str]] = {
+        CLASS_OUTPUTS: "to learn of old classes what the last model says"
+    }
 
     head: Literal["linear", "cosine"] = "cosine"
 

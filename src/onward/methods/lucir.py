@@ -1,12 +1,14 @@
 """LUCIR: a cosine head, features that stay where they were, and old classes ahead of new ones."""
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from onward.budget import Budget
 from onward.errors import OnwardError
+from onward.fit import CLASS_OUTPUTS
 from onward.train.exemplars import features_of
 from onward.train.method import Step, TrainingSet, may_read_again, number
 from onward.train.taught import Taught
@@ -50,6 +52,8 @@ class LUCIR(Taught):
     2019; as in Abdelsalam et al., IIRC, CVPR 2021: binary cross-entropy, and the margin's slope
     takes eta for a constant.
     """
+
+    needs: ClassVar[Mapping[str, str]] = {CLASS_OUTPUTS: "to hold those of old classes still"}
 
     head: Literal["linear", "cosine"] = "cosine"
 

@@ -1,10 +1,12 @@
 """Oversampling replay: every batch is filled up from memory until no class is rare in it."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from onward.budget import Budget
+from onward.fit import CLASSES
 from onward.memory import Shares
 from onward.train.kept import Kept
 from onward.train.method import TrainingSet
@@ -34,6 +36,8 @@ class Oversample(Rehearsal):
     ----------
     Verwimp et al., CLAD, Neural Networks 2023, section 3.3.
     """
+
+    needs: ClassVar[Mapping[str, str]] = {CLASSES: "to see which are rare in a batch"}
 
     def __init__(self, *, memory: int | None = None) -> None:
         super().__init__(Kept(Shares, memory))
@@ -71,7 +75,9 @@ def filling(view: View, new: int) -> "Callable[[Rows, np.random.Generator], Rows
 
     def draw(chosen: Rows, rng: np.random.Generator) -> Rows:
         share = share_of(len(chosen), len(view.classes))
-        missing = share - np.bincount(labels[chosen], minlength=len(view.classes))
+        there = labels[chosen]
+        # An image without boxes has no class.
+        missing = share - np.bincount(there[there >= 0], minlength=len(view.classes))
         drawn = [np.empty(0, np.int64)]
         for label in np.flatnonzero(missing > 0):
             here = new + np.flatnonzero(labels[new:] == label)

@@ -1,14 +1,16 @@
 """Patching: finetune, then go back part of the way, as far as the past asks for it."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from onward.budget import Budget
 from onward.seeds import Draws, draws
+from onward.train.every import Every
 from onward.train.method import GradientMethod, TrainingSet, number
 from onward.train.weights import snapshot, to_arrays, to_tensors
-from onward.types import Rows, Samples, View
+from onward.types import Rows, Samples, Setting, View
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,6 +32,9 @@ class Patching(GradientMethod):
     is ever used. Statistics of batches are mixed as weights are. Classes that arrive with a period
     have no weights before it, and keep what was learned.
 
+    Online nothing tells where a period ends: there, weights are mixed after so many samples as the
+    recipe's memory holds, and each sample is set aside by chance, while there is room for it.
+
     What looking at them costs is not part of the budget, as in the paper.
 
     Parameters
@@ -49,11 +54,18 @@ class Patching(GradientMethod):
         self._patched: dict[str, Tensor] = {}
         self._past: list[Samples] = []
         self._calls = 0
+        self._every = Every(None)
         self.coefficients: list[float] = []
+
+    def begin(self, setting: Setting) -> None:
+        """Learn when to mix."""
+        super().begin(setting)
+        self._every = Every(None if setting.online else 1)
+        self._every.begin(setting)
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples but for those that are set aside."""
-        aside = self._aside(new)
+        aside = self._aside(new, budget)
         if not len(aside):
             return super().trains_on(new, budget)
         rest = np.setdiff1d(np.arange(len(new)), aside)
@@ -62,13 +74,18 @@ class Patching(GradientMethod):
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Mix, and keep what the next period is to be judged by."""
-        if self._past and self._patched:
-            self._mix(model, new)
-        self._patched = snapshot(model)
-        fresh = self._to_judge_by(new)
-        if len(fresh):
+        begins, fresh = self._every.begins, self._to_judge_by(new, budget)
+        if self._every.due(len(new)):
+            # Those of the period that ends here are not among what it is judged by.
+            past = self._past if begins else self._past[:-1]
+            if past and self._patched:
+                self._mix(model, new, past)
+            self._patched = snapshot(model)
+        if begins:
             self._past.append(fresh)
-        budget.hold(np.concatenate([np.empty(0, np.int64), *(each.rows for each in self._past)]))
+        else:
+            self._past[-1] = Samples.join([self._past[-1], fresh])
+        budget.hold(np.concatenate([each.rows for each in self._past]))
         self._calls += 1
 
     def state(self) -> dict[str, Any]:
@@ -80,6 +97,7 @@ class Patching(GradientMethod):
                 for place, each in enumerate(self._past)
             },
             "calls": self._calls,
+            "every": self._every.state(),
             "coefficients": self.coefficients,
         }
 
@@ -88,43 +106,49 @@ class Patching(GradientMethod):
         self._patched = to_tensors(state["patched"])
         self._past = [Samples(each["rows"], each["labels"]) for each in state["past"].values()]
         self._calls, self.coefficients = state["calls"], list(state["coefficients"])
+        self._every.restore(state["every"])
 
-    def _aside(self, new: View) -> Rows:
+    def _aside(self, new: View, budget: Budget) -> Rows:
         """Return which of the new samples are not learned."""
-        count = 0 if len(new.validation) else int(self._share * len(new))
-        if count < _LEAST:
-            return np.empty(0, np.int64)
         rng = draws(Draws.HELD_OUT, self.setting.seed, self._calls)
-        return np.sort(rng.permutation(len(new))[:count])
+        if self.setting.online:
+            held = sum(len(each) for each in self._past)
+            room = max(budget.limits.get("stored_samples", math.inf) - held, 0)
+            chosen = np.flatnonzero(rng.random(len(new)) < self._share)
+            return chosen[: int(min(room, len(chosen)))]
+        count = 0 if len(new.validation) else int(self._share * len(new))
+        return np.sort(rng.permutation(len(new))[: count if count >= _LEAST else 0])
 
-    def _to_judge_by(self, new: View) -> Samples:
+    def _to_judge_by(self, new: View, budget: Budget) -> Samples:
         if len(new.validation):
             return Samples(new.validation.rows, new.validation.labels)
-        aside = self._aside(new)
+        aside = self._aside(new, budget)
         return Samples(new.rows[aside], new.labels[aside])
 
-    def _mix(self, model: "Model", new: View) -> None:
+    def _mix(self, model: "Model", new: View, past: list[Samples]) -> None:
         """Give the model the best mixture of what it was and what it is."""
         learned = snapshot(model)
         before = {name: _begun(self._patched[name], values) for name, values in learned.items()}
         found: list[tuple[float, int]] = []
         for part in range(_GRID + 1):
             _set(model, before, learned, part / _GRID)
-            found.append((self._score(model, new), part))
+            found.append((self._score(model, new, past), part))
         best = max(found)[1] / _GRID
         _set(model, before, learned, best)
         self.coefficients.append(best)
 
-    def _score(self, model: "Model", new: View) -> float:
+    def _score(self, model: "Model", new: View, past: list[Samples]) -> float:
         """Return the mean score over the samples of earlier periods."""
         from onward.train.predicted import predicted  # torch, which the catalogue does not need
 
         task, scores = self.setting.task, []
-        for past in self._past:
-            view = new.of(past.rows, past.labels)
+        for each in past:
+            if not len(each):
+                continue
+            view = new.of(each.rows, each.labels)
             decisions = task.decode(predicted(model, view), view.classes, len(view))
             scores.append(task.score(decisions, view.labels)[task.headline])
-        return float(np.mean(scores))
+        return float(np.mean(scores)) if scores else 0.0
 
 
 def _begun(before: "Tensor", now: "Tensor") -> "Tensor":

@@ -1,14 +1,16 @@
 """Continual semi-supervised learning: pre-train on each new period, then probe."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from onward.budget import Budget
 from onward.data.features import scale_of, scaled
 from onward.errors import BudgetSpentError, DamagedFolderError, OnwardError, unknown
+from onward.fit import CLASS_OUTPUTS, IMAGES, SECOND_LOOK
 from onward.results.state import load_state, save_state
 from onward.train.recipe import Recipe
 from onward.types import Array, Rows, Setting, View
@@ -53,6 +55,12 @@ class PretrainProbe:
     Lin et al., The CLEAR Benchmark, NeurIPS 2021, Figure 5, on the right: what the paper suggests
     and does for the first bucket only.
     """
+
+    needs: ClassVar[Mapping[str, str]] = {
+        IMAGES: "two crops of which it compares",
+        CLASS_OUTPUTS: "which are all that is trained with labels",
+        SECOND_LOOK: "to train a last layer on what was pre-trained on",
+    }
 
     def __init__(
         self,

@@ -1,9 +1,11 @@
 """From scratch on everything: what starting over costs, within the budget and beyond it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from onward.budget import Budget
+from onward.fit import FULL_MEMORY
 from onward.memory import Everything
 from onward.train.kept import Kept
 from onward.train.method import Start, TrainingSet
@@ -21,6 +23,8 @@ class Restart(Rehearsal):
     ----------
     Garg et al., TiC-CLIP, ICLR 2024 (Restart).
     """
+
+    needs: ClassVar[Mapping[str, str]] = {FULL_MEMORY: "to train on all of them"}
 
     start: Start = "random"
 

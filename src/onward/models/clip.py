@@ -55,6 +55,7 @@ class Clip:
     """
 
     mixes = False
+    shares_loss = False
 
     def __init__(
         self,
@@ -93,9 +94,9 @@ class Clip:
         return self._graph.detach()[:, 0]
 
     @property
-    def head(self) -> tuple[str, ...]:
+    def head(self) -> dict[str, torch.Tensor]:
         """The parameters with one row per class: none."""
-        return ()
+        return {}
 
     @property
     def macs(self) -> int:

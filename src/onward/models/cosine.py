@@ -31,14 +31,19 @@ class CosineProbe:
     CVPR 2019.
     """
 
-    head = ("weight",)
     mixes = False
+    shares_loss = False
 
     def __init__(self, shape: tuple[int, ...], classes: int, generator: torch.Generator) -> None:
         self._width = width_of(shape)
         self.buffers: dict[str, torch.Tensor] = {}
         self.parameters = {"weight": torch.empty(0, self._width), "eta": torch.ones(1)}
         self.grow(classes, generator)
+
+    @property
+    def head(self) -> dict[str, torch.Tensor]:
+        """All that has one row per class."""
+        return {"weight": self.parameters["weight"]}
 
     @property
     def features(self) -> torch.Tensor:

@@ -21,6 +21,7 @@ from onward.models.sight import Sight
 _MOST = 100
 # How many images are looked at together where nothing is learned.
 _AT_A_TIME = 16
+_LAST = "roi_heads.box_predictor."
 
 
 class Detector:
@@ -59,6 +60,7 @@ class Detector:
     LONGEST = 5 / 3
     # Its images share one loss, whose graph goes through all of them.
     mixes = True
+    shares_loss = True
 
     def __init__(
         self,
@@ -92,9 +94,14 @@ class Detector:
         return self._features
 
     @property
-    def head(self) -> tuple[str, ...]:
-        """The parameters with one row per class: none, since the background has a row too."""
-        return ()
+    def head(self) -> dict[str, torch.Tensor]:
+        """The rows of the last layer by class, each with its four corners; not the background's."""
+        known = 1 + self.classes
+        return {
+            name: values.view(known, len(values) // known, *values.shape[1:])[1:]
+            for name, values in self.parameters.items()
+            if name.startswith(_LAST)
+        }
 
     @property
     def classes(self) -> int:
@@ -169,11 +176,8 @@ class Detector:
         self._features = None
 
     def squared_gradient(self, inputs: torch.Tensor, slopes: torch.Tensor) -> NoReturn:
-        """Raise: there is no slope per sample, since images share one loss."""
-        raise OnwardError(
-            f"expected a model of classes, found {self.NAME}: the loss of boxes has no slope "
-            "sample by sample. Choose another method than EWC"
-        )
+        """Raise: there are no slopes by sample, since images share one loss."""
+        raise OnwardError("expected a loss of its own for each image, found one for all of them")
 
     def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> "Detector":
         """Return a detector with other weights and statistics."""

@@ -26,8 +26,8 @@ class LinearProbe:
     # A matrix product with 11 columns takes longer than one with 16: vector registers are
     # filled in multiples of 8 or 16. The rows between are zero, and no parameter shows them.
     MULTIPLE = 16
-    head = ("weight", "bias")
     mixes = False
+    shares_loss = False
 
     def __init__(
         self,
@@ -43,6 +43,11 @@ class LinearProbe:
         self.buffers: dict[str, torch.Tensor] = {}
         self.parameters = {"weight": torch.empty(0, self.width), "bias": torch.empty(0)}
         self.grow(classes, generator)
+
+    @property
+    def head(self) -> dict[str, torch.Tensor]:
+        """All that has one row per class."""
+        return self.parameters
 
     @property
     def features(self) -> torch.Tensor:

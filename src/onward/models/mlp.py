@@ -28,6 +28,7 @@ class MLP:
 
     HIDDEN = 2048
     mixes = False
+    shares_loss = False
 
     def __init__(
         self,
@@ -54,7 +55,7 @@ class MLP:
         return self._hidden
 
     @property
-    def head(self) -> tuple[str, ...]:
+    def head(self) -> Mapping[str, torch.Tensor]:
         """The names of the parameters with one row per class."""
         return self._head.head
 

@@ -10,9 +10,9 @@ class Model(Protocol):
     """A function with weights, its gradient, and its cost.
 
     ``parameters`` are learned by descent; ``buffers`` (running means, say) move along and are as
-    much part of the model. ``head`` names the parameters of the last layer, whose rows are classes;
-    in every model its weight is called ``weight``, and what lies below it are the features.
-    Training and predicting are two verbs, since some models do not do the same in both.
+    much part of the model. ``head`` are the rows of the last layer, one per class; where outputs
+    are classes its weight is called ``weight``, and what lies below it are the features. Training
+    and predicting are two verbs, since some models do not do the same in both.
     """
 
     @property
@@ -31,12 +31,16 @@ class Model(Protocol):
         """
 
     @property
+    def shares_loss(self) -> bool:
+        """Whether a batch has one loss, a number with its graph, and no slopes by sample."""
+
+    @property
     def features(self) -> torch.Tensor:
         """What the head was given in the last `forward`."""
 
     @property
-    def head(self) -> tuple[str, ...]:
-        """The names of the parameters with one row per class."""
+    def head(self) -> Mapping[str, torch.Tensor]:
+        """The last layer as rows, one per class, by parameter: who changes them changes it."""
 
     @property
     def classes(self) -> int:

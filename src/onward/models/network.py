@@ -57,6 +57,7 @@ class Network:
     FAN: Literal["fan_in", "fan_out"] = "fan_out"
     # Whether a linear head draws its weights from a normal distribution.
     NORMAL = False
+    shares_loss = False
 
     def __init__(
         self,
@@ -91,7 +92,7 @@ class Network:
         return self._head.features
 
     @property
-    def head(self) -> tuple[str, ...]:
+    def head(self) -> Mapping[str, torch.Tensor]:
         """The names of the parameters with one row per class."""
         return self._head.head
 

@@ -35,12 +35,17 @@ class Wrapped:
         return self.inner.mixes
 
     @property
+    def shares_loss(self) -> bool:
+        """Whether a batch of the inner model has one loss."""
+        return self.inner.shares_loss
+
+    @property
     def features(self) -> torch.Tensor:
         """What the head was given in the last `forward`."""
         return self.inner.features
 
     @property
-    def head(self) -> tuple[str, ...]:
+    def head(self) -> Mapping[str, torch.Tensor]:
         """The names of the parameters with one row per class."""
         return self.inner.head
 

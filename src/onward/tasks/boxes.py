@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onward.errors import DivergedError, OnwardError
+from onward.fit import CLASS_OUTPUTS, ONE_CLASS
 from onward.metrics.clad import CHALLENGE_IOU
 from onward.metrics.detection import average_precision
 from onward.types import Array, Loss
@@ -34,6 +35,10 @@ class Boxes:
 
     name: str = "boxes"
     headline: str = "map50"
+    lacks: ClassVar[Mapping[str, str]] = {
+        CLASS_OUTPUTS: "a detector says what is at each of many places",
+        ONE_CLASS: "an image has boxes of many classes",
+    }
 
     def loss(self, outputs: Any, targets: Any) -> Loss:
         """Return the detector's own loss."""

@@ -1,11 +1,13 @@
 """The task kind with images and texts: which of them belong together."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
 from onward.errors import DivergedError, OnwardError
+from onward.fit import CLASS_OUTPUTS, CLASS_ROWS, CLASSES, NEW_CLASSES, ONE_CLASS, PLACES
 from onward.metrics.retrieval import best_candidates
 from onward.types import Array, Loss
 
@@ -39,6 +41,14 @@ class ImageText:
 
     name: str = "image_text"
     headline: str = "recall1"
+    lacks: ClassVar[Mapping[str, str]] = {
+        PLACES: "a pair is one thing as a whole",
+        CLASSES: "a pair of image and text belongs to no class",
+        ONE_CLASS: "a pair of image and text belongs to no class",
+        NEW_CLASSES: "a pair of image and text belongs to no class",
+        CLASS_OUTPUTS: "images are compared with texts, not with classes",
+        CLASS_ROWS: "images are compared with texts, not with classes",
+    }
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
         """Return the mean cross-entropy of finding each text by its image and the reverse."""

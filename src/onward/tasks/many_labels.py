@@ -1,12 +1,14 @@
 """The task kind with any number of labels per sample."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onward.errors import DivergedError, OnwardError
+from onward.fit import ONE_CLASS, PLACES
 from onward.metrics.iirc import exact_match, jaccard, pw_jaccard
 from onward.tasks.known import distance_on_known
 from onward.types import Array, Loss
@@ -26,6 +28,10 @@ class ManyLabels:
 
     name: str = "many_labels"
     headline: str = "pw_jaccard"
+    lacks: ClassVar[Mapping[str, str]] = {
+        PLACES: "a sample is one thing as a whole",
+        ONE_CLASS: "a sample has many labels",
+    }
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
         """Return the mean binary cross-entropy over samples and classes.

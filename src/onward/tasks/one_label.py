@@ -1,11 +1,13 @@
 """The task kind with one label per sample."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from onward.errors import DivergedError, OnwardError
+from onward.fit import PLACES
 from onward.tasks.known import distance_on_known
 from onward.types import Array, Loss
 
@@ -23,6 +25,7 @@ class OneLabel:
 
     name: str = "one_label"
     headline: str = "accuracy"
+    lacks: ClassVar[Mapping[str, str]] = {PLACES: "a sample is one thing as a whole"}
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
         """Return the mean cross-entropy; its slope is (softmax - one-hot) / n."""

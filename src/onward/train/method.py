@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -97,8 +97,10 @@ class GradientMethod:
     one that takes the weights of the epoch with the best score on the validation samples, where a
     benchmark has any, sets `keeps_best`. One that is trained otherwise than the recipe says, with
     another optimiser or smaller batches, says so in `trained_by`, and by `pace` if it slows down.
+    One that makes no sense everywhere says what it `needs`, and what for: see `onward.fit`.
     """
 
+    needs: ClassVar[Mapping[str, str]] = {}
     start: Start = "last"
     head: Literal["linear", "cosine"] = "linear"
     keeps_best: bool = False

@@ -23,11 +23,6 @@ def snapshot(model: "Model") -> "Weights":
     return copied(model) | {name: buffer.clone() for name, buffer in model.buffers.items()}
 
 
-def head_of(model: "Model") -> "Weights":
-    """Return the parameters of a model's last layer, themselves and no copies."""
-    return {name: model.parameters[name] for name in model.head}
-
-
 def gradients(model: "Model") -> "Weights":
     """Return the gradients that are set on a model's parameters, themselves and no copies."""
     return {name: p.grad for name, p in model.parameters.items() if p.grad is not None}

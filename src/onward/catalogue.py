@@ -1,0 +1,98 @@
+"""Catalogues: what Onward brings, written by hand, and what other packages add to it.
+
+A package adds to one by an entry point in its ``pyproject.toml``::
+
+    [project.entry-points."onward.methods"]
+    my_method = "my_package:CARD"
+
+Nothing of a package is imported before its name is asked for.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import TypeVar
+
+from onward.errors import OnwardError, unknown
+
+T = TypeVar("T", covariant=True)
+
+
+class Catalogue(Mapping[str, T]):
+    """Things by name: Onward's own first, then those of other packages by name.
+
+    Parameters
+    ----------
+    kind
+        What it lists, in the singular.
+    own
+        Onward's own.
+    group
+        The group of entry points that others add to it by.
+
+    Examples
+    --------
+    >>> fruits = Catalogue("fruit", {"apple": 1, "pear": 2}, "onward.fruits")
+    >>> list(fruits), fruits.find("pear")
+    (['apple', 'pear'], 2)
+    """
+
+    def __init__(self, kind: str, own: Mapping[str, T], group: str) -> None:
+        self._kind, self._own, self._group = kind, own, group
+        self._loaded: dict[str, T] = {}
+
+    def __getitem__(self, name: str) -> T:
+        if name in self._own:
+            return self._own[name]
+        if name not in self._loaded:
+            self._loaded[name] = self._load(self._added[name])
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._own
+        yield from self._added
+
+    def __len__(self) -> int:
+        return len(self._own) + len(self._added)
+
+    def find(self, name: str) -> T:
+        """Return what has this name, or say which names there are."""
+        if name not in self:
+            raise unknown(self._kind, name, self, f"onward list {self._kind}s")
+        return self[name]
+
+    def origin(self, name: str) -> str | None:
+        """Return which package has added a name, with its version; None if it is Onward's own."""
+        return None if name in self._own else _origin(self._added[name])
+
+    @cached_property
+    def _added(self) -> dict[str, EntryPoint]:
+        found: dict[str, EntryPoint] = {}
+        for point in sorted(entry_points(group=self._group), key=lambda point: point.name):
+            other = found.get(point.name)
+            if other is not None or point.name in self._own:
+                first = "Onward itself" if other is None else _described(other)
+                raise OnwardError(
+                    f"expected one {self._kind} {point.name!r}, found two: by {first} and by "
+                    f"{_described(point)}. Uninstall one of them, or have it renamed"
+                )
+            found[point.name] = point
+        return found
+
+    def _load(self, point: EntryPoint) -> T:
+        try:
+            found: T = point.load()
+        except (ImportError, AttributeError, SyntaxError) as error:
+            raise OnwardError(
+                f"the {self._kind} {point.name!r} of {_described(point)} cannot be loaded: "
+                f"{type(error).__name__}: {error}. Mend that package, or uninstall it"
+            ) from error
+        return found
+
+
+def _origin(point: EntryPoint) -> str:
+    return "unknown" if point.dist is None else f"{point.dist.name} {point.dist.version}"
+
+
+def _described(point: EntryPoint) -> str:
+    return f"{_origin(point)} ({point.value})"

@@ -1,0 +1,58 @@
+"""Whether a method makes sense on a benchmark: what the one needs, and what the other lacks.
+
+A method says what it `needs`, and why. A task kind, a protocol and a benchmark say what they have
+not, and why. Nobody lists which goes with which.
+"""
+
+from collections.abc import Mapping
+
+CLASSES = "classes"
+CLASS_OUTPUTS = "class outputs"
+CLASS_ROWS = "class rows"
+ONE_CLASS = "one class"
+NEW_CLASSES = "new classes"
+IMAGES = "images"
+PLACES = "places"
+PERIODS = "periods"
+SECOND_LOOK = "second look"
+FULL_MEMORY = "full memory"
+
+NEEDS: Mapping[str, str] = {
+    CLASSES: "samples that belong to classes",
+    CLASS_OUTPUTS: "a model with one output for each class",
+    CLASS_ROWS: "a last layer with rows for each class",
+    ONE_CLASS: "samples that belong to one class each",
+    NEW_CLASSES: "classes that arrive over time",
+    IMAGES: "images as inputs",
+    PLACES: "things that have a place in an image",
+    PERIODS: "periods that are shown as a whole",
+    SECOND_LOOK: "a second look at new samples",
+    FULL_MEMORY: "a memory of every sample",
+}
+"""What a method may need, in words."""
+
+
+def misfit(method: str, needs: Mapping[str, str], *lacking: Mapping[str, str]) -> str | None:
+    """Return in one sentence why a method makes no sense there, or None if it does.
+
+    Parameters
+    ----------
+    method
+        Its name.
+    needs
+        What it needs, and what for.
+    lacking
+        What a task kind, a protocol and a benchmark have not, and why.
+
+    Examples
+    --------
+    >>> misfit("gdumb", {CLASSES: "to balance its memory"}, {CLASSES: "a text belongs to no class"})
+    'gdumb needs samples that belong to classes, to balance its memory; a text belongs to no class.'
+    >>> misfit("er", {}, {CLASSES: "a text belongs to no class"}) is None
+    True
+    """
+    for need, purpose in needs.items():
+        for lacks in lacking:
+            if need in lacks:
+                return f"{method} needs {NEEDS[need]}, {purpose}; {lacks[need]}."
+    return None
