@@ -31,6 +31,9 @@ NEEDS: Mapping[str, str] = {
 }
 """What a method may need, in words."""
 
+ONE_LOOK = "its budget is for one look, to train on"
+"""Why there is no second one."""
+
 
 def misfit(method: str, needs: Mapping[str, str], *lacking: Mapping[str, str]) -> str | None:
     """Return in one sentence why a method makes no sense there, or None if it does.

@@ -6,21 +6,19 @@ A **stream** is an immutable sequence of dated **periods** cut out of a **table*
 the stream, a test view while it learns, or a label before its time.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, overload, runtime_checkable
+from typing import Any, Literal, runtime_checkable
 from typing import Protocol as Interface
-
-import numpy as np
 
 from onward.budget import COMPUTE, Budget
 from onward.errors import OnwardError
-from onward.fit import FULL_MEMORY, IMAGES, PERIODS, SECOND_LOOK
+from onward.fit import FULL_MEMORY, IMAGES, ONE_LOOK, PERIODS, SECOND_LOOK
 from onward.splits import Folds, Holdout, Released, Split, Undivided
 from onward.stored import LATER
+from onward.stream import PERIOD, Period, Stream
 from onward.table import Array, Column, Rows, Samples, Table
 from onward.view import Call, View, input_shape
 
@@ -52,80 +50,6 @@ __all__ = [
     "View",
     "tested_periods",
 ]
-
-
-PERIOD = "period"
-"""The name of the test that every period has."""
-_NONE = Samples(np.empty(0, np.int64), np.empty(0, np.int64))
-
-
-@dataclass(frozen=True, eq=False)
-class Period:
-    """A slice of time: what it brings for training, and what tests it.
-
-    ``start`` and ``end`` are its first and last day, None where the data has an order and no
-    dates. ``train`` carries the labels that a learner is shown, ``test`` the labels that the judge
-    knows. ``classes`` is the label space once this period has arrived: it may grow from period to
-    period, always at its end. Where samples have many labels, the judge knows those to come too,
-    as indices into the classes of the last period, and leaves them out until their time.
-    ``unlabelled`` samples come with the training samples and show no label to anyone;
-    ``validation`` samples come with their labels, to judge on while a period is learned. ``more``
-    are further tests of this period, by name.
-    """
-
-    index: int
-    name: str
-    start: date | None
-    end: date | None
-    train: Samples
-    test: Samples
-    classes: tuple[str, ...]
-    unlabelled: Rows = field(default_factory=lambda: np.empty(0, np.int64))
-    validation: Samples = field(default_factory=lambda: _NONE)
-    more: Mapping[str, Samples] = field(default_factory=dict)
-
-    @property
-    def tests(self) -> Mapping[str, Samples]:
-        """All of its tests by name; the usual one, which is called `PERIOD`, comes first."""
-        return {PERIOD: self.test, **self.more}
-
-    @property
-    def shown(self) -> Rows:
-        """The rows that it brings for training, with labels and without."""
-        return np.concatenate([self.train.rows, self.unlabelled, self.validation.rows])
-
-
-@dataclass(frozen=True, eq=False)
-class Stream(Sequence[Period]):
-    """An immutable sequence of periods. It has no cursor: only iteration moves time.
-
-    ``static`` holds tests that belong to no period and are given after every one. ``complete`` are
-    all labels that each row of the table will ever have, where a learner may know those of all
-    classes so far, also of samples that it holds since they had fewer; None where a sample keeps
-    the labels that it was shown with.
-    """
-
-    table: Table
-    periods: tuple[Period, ...]
-    static: Mapping[str, Samples] = field(default_factory=dict)
-    complete: Array | None = None
-
-    @property
-    def dated(self) -> bool:
-        """Whether its periods have dates, or only an order."""
-        return all(period.start is not None for period in self.periods)
-
-    def __len__(self) -> int:
-        return len(self.periods)
-
-    @overload
-    def __getitem__(self, index: int) -> Period: ...
-    @overload
-    def __getitem__(self, index: slice) -> "Stream": ...
-    def __getitem__(self, index: int | slice) -> "Period | Stream":
-        if isinstance(index, slice):
-            return replace(self, periods=self.periods[index])
-        return self.periods[index]
 
 
 @dataclass(frozen=True)
@@ -201,7 +125,7 @@ class Protocol:
         if self.batch is not None:
             found[PERIODS] = "samples come a few at a time, with no word of where a period ends"
         if not self.limits.keys().isdisjoint({"passes", "macs"}):
-            found[SECOND_LOOK] = "its budget is for one look, to train on"
+            found[SECOND_LOOK] = ONE_LOOK
         if "stored_samples" in self.limits:
             found[FULL_MEMORY] = f"{self.limits['stored_samples']:,} samples may be stored"
         return found

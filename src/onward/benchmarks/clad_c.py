@@ -83,8 +83,6 @@ def load(
     """
     if protocol not in DRIVING:
         raise unknown("protocol of clad-c", protocol, DRIVING, "onward list benchmarks")
-    if recipe not in _SIZES:
-        raise unknown("recipe", recipe, _SIZES, "onward list benchmarks")
     require_judge("clad-c", judge)
     if model is not None:
         classifier(model)

@@ -94,11 +94,7 @@ def load(
         return with_backbone(images, reader)
     if weights is not None:
         raise OnwardError("expected the backbone that these weights are for. Name it: --backbone")
-    if protocol not in PROTOCOLS:
-        raise unknown("protocol", protocol, PROTOCOLS, "onward list benchmarks")
     recipes = recipes_for(model, PROTOCOLS[protocol])
-    if recipe not in recipes:
-        raise unknown("recipe", recipe, recipes, "onward list benchmarks")
     if reads_images(model):
         if features not in (None, IMAGE):
             raise OnwardError(

@@ -113,8 +113,6 @@ def load(
     require_own(kind, given)
     reads_features = kind == "emoji" and features != IMAGE
     recipes = recipes_for(model or (MODELS["cifar"] if features == IMAGE else MODELS[kind]))
-    if recipe not in recipes:
-        raise unknown("recipe", recipe, recipes, "onward list benchmarks")
     if (classifier(recipes[recipe].model).reads == "numbers") != reads_features:
         found = "features" if reads_features else "images"
         raise OnwardError(

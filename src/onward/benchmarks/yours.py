@@ -85,13 +85,9 @@ def load(
     text_width
         How many columns the words of texts share.
     """
-    if protocol not in PROTOCOLS:
-        raise unknown("protocol", protocol, PROTOCOLS, "onward list benchmarks")
     recipes = recipes_for(model, PROTOCOLS[protocol])
     if reads_images(model):
         features = IMAGE
-    if recipe not in recipes:
-        raise unknown("recipe", recipe, recipes, "onward list benchmarks")
     if features not in (HAND_MADE, IMAGE):
         raise unknown("features of yours", features, [HAND_MADE, IMAGE], "docs/your_data.md")
     path = Path(data).expanduser()
