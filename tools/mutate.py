@@ -5,8 +5,8 @@
 A mutant is one place of the syntax tree that says something else: another comparison, another
 operator, a number one larger, a condition turned round, a statement left out. Places are drawn at
 random from metrics, memories, methods, protocols and results. Each mutant lives in a copy of
-``src``; the tests that stand nearest to its file are asked first, then those of its package, and the
-first that fails has killed it. Survivors are printed with the line that was changed.
+``src``; the tests that stand nearest to its file are asked first, then those of its package, and
+the first that fails has killed it. Survivors are printed with the line that was changed.
 """
 
 import argparse
@@ -107,6 +107,10 @@ def changes(node: ast.AST) -> Iterator[str]:
         isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
     ):
         yield "pass"
+
+
+def _is_call(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
 
 
 def places(path: Path) -> Iterator[tuple[ast.AST, str]]:

@@ -210,7 +210,9 @@ class Loop:
     def _require_tested(self, periods: int) -> None:
         """Raise if a period that was learned before the last one has lost its tests."""
         for period in range(periods):
-            if self._tests(period) and not self.folder.tested(period):
+            if due_tests(self.stream, self.benchmark.protocol, period) and not self.folder.tested(
+                period
+            ):
                 raise DamagedFolderError(
                     f"expected the tests after period {period} in {self.folder.path}, found none; "
                     "move that folder away and run again; nothing in it has been changed"
