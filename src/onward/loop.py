@@ -126,8 +126,8 @@ class Loop:
     ) -> None:
         self.benchmark, self.stream, self.watch = benchmark, stream, watch
         self.keep_predictions = keep_predictions
-        rules = benchmark.protocol.limits_of(chosen.name)
-        limits = {**rules, **limits}
+        rules = benchmark.protocol.limits_of(chosen.name, {})
+        limits = dict(benchmark.protocol.limits_of(chosen.name, limits))
         learned = np.concatenate([period.train.rows[:1] for period in stream])
         sample = stream.table.wide["input"][learned[:1]]
         # Refuses limits that make no sense, before anything is written.

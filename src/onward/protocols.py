@@ -89,11 +89,13 @@ class Protocol:
             found[FULL_MEMORY] = f"{self.limits['stored_samples']:,} samples may be stored"
         return found
 
-    def limits_of(self, method: str) -> Mapping[str, float]:
-        """Return the limits that a method of the catalogue has."""
-        if method not in self.exempt:
-            return self.limits
-        return {name: limit for name, limit in self.limits.items() if name not in COMPUTE}
+    def limits_of(self, method: str, asked: Mapping[str, float]) -> Mapping[str, float]:
+        """Return the limits that a method of the catalogue has, with others in their place.
+
+        Who is exempt from a limit of the protocol is so too from what was asked in its place.
+        """
+        free = self.limits.keys() & COMPUTE if method in self.exempt else frozenset()
+        return {n: limit for n, limit in {**self.limits, **asked}.items() if n not in free}
 
     def tested(self, learned_upto: int, periods: int) -> range:
         """Return the periods to test once period `learned_upto` has been learned."""

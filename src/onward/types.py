@@ -112,8 +112,11 @@ class Task(Interface):
     def loss(self, outputs: Any, targets: Any) -> Loss:
         """Compare outputs with targets."""
 
-    def distance(self, outputs: Any, teacher: Any) -> Loss:
-        """Compare outputs with another model's outputs for the same samples."""
+    def distance(self, outputs: Any, teacher: Any, temperature: float = 1.0) -> Loss:
+        """Compare outputs with another model's outputs for the same samples, both cooled."""
+
+    def as_test(self, outputs: Any, targets: Any) -> tuple[Any, Any]:
+        """Return outputs and labels of samples that could be learned from as those of a test."""
 
     def wanted(self, outputs: Any, targets: Any) -> Any:
         """Return targets as probabilities, in the shape of the outputs."""

@@ -178,6 +178,14 @@ def test_neither_patching_nor_replay_sees_ahead(name: str) -> None:
     assert len(check_method(name, tiny_pairs(), only=only).passed) == len(only)
 
 
+@pytest.mark.parametrize("name", ["patching", "lwf"])
+def test_pairs_are_judged_and_taught_without_classes(name: str) -> None:
+    # Two parts dealt at random come with no samples for validation, and epochs remember a teacher.
+    training = {"iterations": 3, "batch_size": 16, "augment": "none", "epochs": 2}
+    quick = retrained(onward.load("tic", splits=3), training)
+    assert np.isfinite(onward.run(quick, name).matrix()).all()
+
+
 def test_a_folder_of_shards_is_a_stream_too(tmp_path: Path) -> None:
     pairs = emoji_pairs()
     make_tic_shards(tmp_path / "shards", pairs, "datacomp", seed=0, samples=6)

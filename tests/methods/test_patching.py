@@ -43,7 +43,7 @@ def test_the_coefficient_is_the_best_on_the_past_and_of_equals_the_largest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scores = iter([0.1, 0.5, 0.2, 0.5, 0.5, 0.4, 0.0, 0.0, 0.0, 0.0, 0.3] * 2)
-    monkeypatch.setattr(Patching, "_score", lambda self, model, new: next(scores))
+    monkeypatch.setattr(Patching, "_score", lambda self, model, new, past: next(scores))
     _, method = learned("patching", tiny_pairs())
     assert method.coefficients == [0.4, 0.4]
 

@@ -8,6 +8,7 @@ import pytest
 
 from onward.metrics import retrieval
 from onward.metrics.retrieval import recall_at_k
+from onward.tasks.image_text import ImageText
 from onward.types import Array
 
 KS = (1, 5, 10)
@@ -82,3 +83,25 @@ def test_it_takes_little_memory() -> None:
 def test_bad_input(images: Array, texts: Array, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         recall_at_k(images, texts, **options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "scale"), [("f2", 3e3), ("f4", 1e30), ("f4", 1e-30), ("f8", 1e200)]
+)
+def test_how_long_embeddings_are_does_not_matter(kind: str, scale: float) -> None:
+    images, texts = (each.astype(kind) for each in pairs(0, 60, 1.0))
+    long = images * np.asarray(scale, kind)
+    assert recall_at_k(long, texts, KS) == recall_at_k(images, texts, KS)
+
+
+def test_what_runs_score_is_the_same_recall() -> None:
+    images, texts = (each.astype(np.float32) for each in pairs(1, 60, 2.0))
+    images += np.random.default_rng(0).normal(size=images.shape).astype(np.float32) / 100
+    images, texts = (e / np.linalg.norm(e, axis=1, keepdims=True) for e in (images, texts))
+    task, asked = ImageText(), np.stack([images, texts], 1)
+    bag, answers = task.as_test(asked, np.zeros(len(asked)))
+    scores = task.score(task.decode(bag, ("pair",), len(bag)), answers)
+    found = recall_at_k(images, texts, KS)
+    for way, shares in found.items():
+        for k, share in shares.items():
+            assert scores[f"{way}{k}"] == pytest.approx(share)

@@ -134,3 +134,15 @@ def test_what_is_no_directions_is_refused() -> None:
         TASK.decode(shown, (), 8)
     with pytest.raises(OnwardError, match="found images and texts"):
         TASK.towards(shown, shown)
+
+
+def test_a_temperature_cools_similarities_once() -> None:
+    said, teacher = outputs(5), outputs(5, seed=1)
+    cooled = TASK.distance(said, teacher, 2.0)
+    by_hand = TASK.distance(said / 2**0.5, teacher / 2**0.5)
+    assert cooled.value() == pytest.approx(by_hand.value(), rel=1e-6)
+    moved = said.clone().requires_grad_()
+    logits, theirs = (x[:, 0] @ x[:, 1].t() / 2 for x in (moved, teacher))
+    loss = -sum((theirs.softmax(d) * logits.log_softmax(d)).sum() for d in (0, 1)) / 10
+    loss.backward()
+    assert torch.allclose(cooled.slope, moved.grad, atol=1e-6)

@@ -8,6 +8,7 @@ from onward.benchmarks.tic_recipes import (
     BOTH_WAYS,
     PAIR_MACS,
     SCALES,
+    USUAL_MORE,
     USUAL_SCALE,
     macs_of_a_period,
     recipes_of,
@@ -33,6 +34,8 @@ class Spending:
     teacher
         Whether it is a teacher who looks once more, and does not learn; else what is replayed
         counts, which is learned from.
+    more
+        Whether it is the one that takes so many more steps as the scale says.
     paper
         How many times the budget the paper says it spends, where it counts otherwise.
     """
@@ -41,6 +44,7 @@ class Spending:
     steps: Callable[[int], float] = lambda t: 1.0
     looks: Callable[[int], float] = lambda t: 1.0
     teacher: bool = False
+    more: bool = False
     paper: float | None = None
 
 
@@ -52,18 +56,19 @@ SPENDING: Mapping[str, Spending] = {
     "restart": Spending("Restart"),
     "patching": Spending("Patching"),
     "lwf": Spending("LwF", looks=lambda t: min(t, 2.0), teacher=True, paper=1.2),
-    "cumulative_more": Spending("Cumulative-All*", steps=lambda t: 1.3),
+    "cumulative_more": Spending("Cumulative-All*", more=True),
     "oracle": Spending("Oracle", steps=float),
     # Half of each batch is replayed once there is something to replay.
     "er": Spending(None, steps=lambda t: 1.0 if t == 1 else 0.5, looks=lambda t: min(t, 2.0)),
-    "ewc": Spending(None),
+    # Every pair is looked at once more for the Fisher information.
+    "ewc": Spending(None, steps=lambda t: 0.5, looks=lambda t: 2.0),
     "biased_reservoir": Spending(None),
 }
 
 
 @dataclass(frozen=True)
 class PeriodCost:
-    """What one period costs: optimiser steps, new pairs in them, forward MACs.
+    """What one period costs: optimiser steps, pairs in them, replayed ones too, forward MACs.
 
     ``work`` is MACs forward and backward, where a teacher only looks forward: what time goes with.
     """
@@ -146,18 +151,22 @@ def tic_budget(data: str, recipe: str) -> TicBudget:
         pair_macs=PAIR_MACS[chosen.model],
         periods=periods,
         published=scale.published if scale and recipe == "paper" else None,
-        methods=tuple(_cost(name, chosen, periods) for name in SPENDING),
+        methods=tuple(
+            _cost(name, chosen, periods, more=scale.more if scale else USUAL_MORE)
+            for name in SPENDING
+        ),
     )
 
 
-def _cost(method: str, recipe: Recipe, periods: int) -> MethodCost:
+def _cost(method: str, recipe: Recipe, periods: int, *, more: float) -> MethodCost:
     spending, each = SPENDING[method], PAIR_MACS[recipe.model]
     costs = []
     for t in range(1, periods + 1):
-        steps = round((recipe.iterations or 0) * spending.steps(t))
+        times = more if spending.more else spending.steps(t)
+        steps = round((recipe.iterations or 0) * times)
         pairs = steps * recipe.batch_size
         looks = round(pairs * spending.looks(t))
         learned = pairs if spending.teacher else looks
         work = (looks + (BOTH_WAYS - 1) * learned) * each
-        costs.append(PeriodCost(steps, pairs, looks * each, work))
+        costs.append(PeriodCost(steps, learned, looks * each, work))
     return MethodCost(method, spending.published, tuple(costs), spending.paper)

@@ -201,8 +201,8 @@ class C3(GradientMethod):
         before[:, : said.shape[1]] = said
         cool = self._temperature
         now = step.outputs[new:].masked_fill(before.isnan(), _NOT_ASKED)
-        far = self.setting.task.distance(now / cool, before.nan_to_num(_NOT_ASKED) / cool)
-        loss.slope[new:] += self._distance / cool * far.slope
+        far = self.setting.task.distance(now, before.nan_to_num(_NOT_ASKED), cool)
+        loss.slope[new:] += self._distance * far.slope
         return Loss(loss.slope, lambda: loss.value() + self._distance * far.value())
 
     def _other_looks(self, step: Step) -> "Tensor":

@@ -38,7 +38,7 @@ class CumulativeMore(Cumulative):
     """Train on everything seen so far, from the last weights, for more steps than others have.
 
     TiC-CLIP's Cumulative-All*, which spends more than the budget: by its compute, 1.06 times as
-    much at the scales of YFCC and RedCaps, 1.3 times at M and XL, 1.5 times at L. Where the more
+    much at the scales of YFCC and RedCaps, 1.3 times at M and XL, 1.52 times at L. Where the more
     goes is not said; here, it goes evenly into all periods. Only iterations are more: where a
     recipe counts epochs, this is `cumulative`.
 

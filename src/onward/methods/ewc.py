@@ -1,5 +1,6 @@
 """Elastic weight consolidation, online: one anchor, and an importance that fades."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,7 +69,16 @@ class EWC(Anchored):
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and whether they can be read once more for F."""
         self._on_the_way = not may_read_again(budget)
-        return super().trains_on(new, budget)
+        chosen = super().trains_on(new, budget)
+        if not self._on_the_way:
+            return chosen
+        # A look for F is a look: on the way it is paid for with every step.
+        recipe = self.setting.recipe
+        learned = recipe.epochs * len(new)
+        if recipe.iterations is not None:
+            learned = recipe.iterations * recipe.batch_size
+        looked = learned if self._fisher is None else min(self._fisher, learned)
+        return replace(chosen, forwards=1 + looked / max(learned, 1))
 
     def minimises(self, step: Step) -> Loss:
         """Return the task loss."""

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from onward.budget import Budget
 from onward.errors import OnwardError
+from onward.fit import CLASS_OUTPUTS
 from onward.train.every import Every
 from onward.train.method import GradientMethod, Step, TrainingSet
 from onward.train.remembered import MOST, Remembered
@@ -66,8 +67,7 @@ class LwF(GradientMethod):
         """Choose the new samples; once there is a teacher, each is looked at twice."""
         recipe, classes = self.setting.recipe, self._teacher.classes
         recalls = recipe.augment == "none" and recipe.epochs > 1 and len(new) * classes <= MOST
-        # What is said about boxes is no row of classes.
-        recalls = recalls and self.setting.task.name != "boxes"
+        recalls = recalls and CLASS_OUTPUTS not in self.setting.task.lacks
         self._said = Remembered(len(new), classes) if self._teachers and recalls else None
         return TrainingSet(new, epoch=len(new), forwards=2 if self._teachers else 1)
 
@@ -84,9 +84,9 @@ class LwF(GradientMethod):
         alpha, cool = self.alpha(), self._temperature
         ask = self._teacher.beside(step.model).predict
         said = ask(step.inputs) if self._said is None else self._said(step, ask)
-        distance = self.setting.task.distance(step.outputs / cool, said / cool)
+        distance = self.setting.task.distance(step.outputs, said, cool)
         return Loss(
-            loss.slope + alpha / cool * distance.slope,
+            loss.slope + alpha * distance.slope,
             lambda: loss.value() + alpha * distance.value(),
         )
 

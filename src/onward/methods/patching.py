@@ -146,8 +146,9 @@ class Patching(GradientMethod):
             if not len(each):
                 continue
             view = new.of(each.rows, each.labels)
-            decisions = task.decode(predicted(model, view), view.classes, len(view))
-            scores.append(task.score(decisions, view.labels)[task.headline])
+            outputs, labels = task.as_test(predicted(model, view), view.labels)
+            decisions = task.decode(outputs, view.classes, len(labels))
+            scores.append(task.score(decisions, labels)[task.headline])
         return float(np.mean(scores)) if scores else 0.0
 
 

@@ -22,7 +22,8 @@ def recall_at_k(
     """Recall in both directions, by cosine: the share of pairs whose other half is found in time.
 
     Row i of both arrays is one pair, and all rows are the pool. Of equal scores, the one with the
-    lower row comes first: a model that says the same of everything is right once, and not always.
+    lower row comes first, so that a model that says the same of everything is not always right; but
+    products of equal rows may differ in their last bit, and then chance decides.
 
     Parameters
     ----------
@@ -49,9 +50,9 @@ def recall_at_k(
     """
     images, texts = np.asarray(image_emb), np.asarray(text_emb)
     _require_pairs(images, texts)
-    most = max(ks)
-    if min(ks) < 1:
+    if not ks or min(ks) < 1:
         raise ValueError(f"expected each k to be 1 or more, got {tuple(ks)}")
+    most = max(ks)
     ahead_of_text, ahead_of_image = _ahead(images, texts, most)
     return {
         "image_to_text": {k: float((ahead_of_text < k).mean()) for k in ks},
@@ -147,9 +148,17 @@ def _blocks(pairs: int) -> list[slice]:
 
 
 def _lengths(rows: Rows) -> Rows:
-    found = np.concatenate([np.linalg.norm(rows[here], axis=1) for here in _blocks(len(rows))])
-    found = np.maximum(found, np.finfo(np.float32).tiny)
-    return np.asarray(found[:, None], np.float32)
+    """Return how long rows are, also those whose squares are too large or too small to be added."""
+    tiny = np.finfo(np.float64).tiny
+    found = []
+    for here in _blocks(len(rows)):
+        most = np.maximum(np.abs(rows[here]).max(1, keepdims=True).astype(np.float64), tiny)
+        inside = (rows[here] / most).astype(np.float32)
+        found.append(np.maximum(most * np.linalg.norm(inside, axis=1, keepdims=True), tiny))
+    lengths = np.concatenate(found)
+    single = np.finfo(np.float32)
+    fits = lengths.max() < single.max and lengths.min() > single.tiny
+    return np.asarray(lengths, np.float32 if fits else np.float64)
 
 
 def _unit(rows: Rows, lengths: Rows, here: slice) -> Rows:

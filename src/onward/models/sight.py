@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 
-from onward.errors import OnwardError
 from onward.models.torchvision_loader import torchvision
 
 # Where a true box says whether it is a crowd's.
@@ -58,12 +57,6 @@ class Sight:
         joined = _detection("rpn").concat_box_prediction_layers(objectness, moves)
         self.objectness: torch.Tensor = joined[0].view(len(images), -1)
         self.moves: torch.Tensor = joined[1].view(len(images), -1, 4)
-
-    def __truediv__(self, temperature: float) -> "Sight":
-        """Return what a temperature of 1 makes of it: itself. Boxes have no other."""
-        if temperature != 1:
-            raise OnwardError(f"expected a temperature of 1 where boxes are, found {temperature}")
-        return self
 
     @cached_property
     def features(self) -> torch.Tensor:

@@ -45,9 +45,15 @@ class Boxes:
         found = outputs.loss(targets)
         return Loss(found, lambda: float(found.detach()))
 
-    def distance(self, outputs: Any, teacher: Any) -> Loss:
+    def distance(self, outputs: Any, teacher: Any, temperature: float = 1.0) -> Loss:
         """Return the loss towards the boxes that a teacher is sure of, as if they were true."""
+        if temperature != 1:
+            raise OnwardError(f"expected a temperature of 1 where boxes are, found {temperature}")
         return self.loss(outputs, as_truth(teacher))
+
+    def as_test(self, outputs: Any, targets: Any) -> tuple[Any, Any]:
+        """Return both as they are."""
+        return outputs, targets
 
     def wanted(self, outputs: Any, targets: Any) -> NoReturn:
         """Raise: boxes are no probabilities of classes."""

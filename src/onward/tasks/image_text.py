@@ -60,14 +60,15 @@ class ImageText:
         slope.diagonal().sub_(share)
         return Loss(_through(slope, images, texts), lambda: _contrast(logits))
 
-    def distance(self, outputs: "Tensor", teacher: "Tensor") -> Loss:
+    def distance(self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0) -> Loss:
         """Return the mean cross-entropy to the teacher's similarities, both ways.
 
         That is the divergence between the two distributions, but for what the teacher alone
         decides.
         """
         images, texts = outputs[:, 0], outputs[:, 1]
-        logits, theirs = images @ texts.t(), teacher[:, 0] @ teacher[:, 1].t()
+        logits = images @ texts.t() / temperature
+        theirs = teacher[:, 0] @ teacher[:, 1].t() / temperature
         said = (theirs.softmax(1), theirs.softmax(0))
         slope = (logits.softmax(1) - said[0] + logits.softmax(0) - said[1]) / (2 * len(outputs))
 
@@ -75,7 +76,17 @@ class ImageText:
             ways = zip(said, (logits.log_softmax(1), logits.log_softmax(0)), strict=True)
             return float(-sum((p * q).sum() for p, q in ways) / (2 * len(outputs)))
 
-        return Loss(_through(slope, images, texts), value)
+        return Loss(_through(slope / temperature, images, texts), value)
+
+    def as_test(self, outputs: Any, targets: Any) -> tuple[Any, Any]:
+        """Return pairs as a bag of their images and of their texts; what is a bag stays one."""
+        found = np.asarray(outputs)
+        if not (found != 0).any(2).all():
+            return outputs, targets
+        pairs = len(found)
+        bag = np.zeros((2 * pairs, *found.shape[1:]), found.dtype)
+        bag[:pairs, 0], bag[pairs:, 1] = found[:, 0], found[:, 1]
+        return bag, np.tile(np.arange(pairs), 2)[:, None]
 
     def wanted(self, outputs: Any, targets: Any) -> NoReturn:
         """Raise: pairs are no probabilities of classes."""

@@ -36,9 +36,13 @@ class OneLabel:
             slope, lambda: -outputs.log_softmax(1).gather(1, targets.unsqueeze(1)).mean().item()
         )
 
-    def distance(self, outputs: "Tensor", teacher: "Tensor") -> Loss:
+    def distance(self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0) -> Loss:
         """Return the mean cross-entropy to the teacher's softmax, on the classes both know."""
-        return distance_on_known(self, outputs, teacher)
+        return distance_on_known(self, outputs, teacher, temperature)
+
+    def as_test(self, outputs: Any, targets: Any) -> tuple[Any, Any]:
+        """Return both as they are."""
+        return outputs, targets
 
     def wanted(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return labels as a matrix of zeros and ones, in the shape of the outputs."""

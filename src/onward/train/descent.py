@@ -158,7 +158,7 @@ class Descent:
 
     def spend(self, samples: int, new: int) -> None:
         """Pay for the next step."""
-        macs = self.model.macs * self.training.forwards * samples
+        macs = int(self.model.macs * self.training.forwards * samples)
         self.budget.spend(iterations=1, macs=macs, batch_size=samples, new_in_batch=new)
 
     def move(self, batch: Step) -> None:
@@ -196,9 +196,10 @@ class Descent:
             )
         )
         if steps_paid < 1:
+            allowed = ", ".join(f"{name} {limit:,.15g}" for name, limit in limits.items())
             raise BudgetSpentError(
-                f"the budget of one call of learn ({limits}) does not pay for a single step "
-                f"({looks} samples looked at). Give the run a larger budget, or a smaller batch"
+                f"the budget of one call of learn ({allowed}) does not pay for a single step "
+                f"({looks:g} samples looked at). Give the run a larger budget, or a smaller batch"
             )
         return steps_paid
 

@@ -33,7 +33,7 @@ class TrainingSet:
     replay
         How many replayed samples each batch gets in addition.
     forwards
-        How many models look at each sample: 2 where there is a teacher, whose work counts too.
+        How often each sample is looked at: twice where there is a teacher, whose work counts too.
     apart
         Whether replayed samples are left to the method: the batch's outputs are then those of the
         new samples alone.
@@ -51,7 +51,7 @@ class TrainingSet:
     view: View
     epoch: int
     replay: int = 0
-    forwards: int = 1
+    forwards: float = 1
     apart: bool = False
     draw: Callable[[Rows, np.random.Generator], Rows] | None = None
     batch: int | None = None

@@ -72,10 +72,11 @@ def run(row: Row, column: Column, data: str, recipe: str, *, scale: str = "yfcc"
     if data != EMOJI and load.pop("filtered", "basic") != "basic":
         return Missing("of a folder, what is filtered is decided by who made its lists")
     training: Mapping[str, Any] = load.pop("training", {}).get(recipe, {})
+    options = {**row.options, **load.pop("options", {}).get(recipe, {})}
     if recipe == "paper":
         load["scale"] = scale
     source = Source("tic", data, column.protocol, recipe, load, training)
-    return Run(source, row.method, dict(row.options))
+    return Run(source, row.method, options)
 
 
 def on_a_card(method: str, scale: str) -> float:

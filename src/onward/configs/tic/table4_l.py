@@ -3,7 +3,7 @@
 onward reproduce tic/table4_l --data emoji --recipe cpu --out DIR
 onward reproduce tic/table4_l --data FOLDER --recipe paper --out DIR
 
-Cost: 42 runs, 1.9 h of CPU time (cpu) or 485.5 days (paper).
+Cost: 42 runs, 1.9 h of CPU time (cpu) or 491.6 days (paper).
 """
 
 from onward.configs.tic.methods_of_the_paper import table
