@@ -16,9 +16,9 @@ from onward.benchmarks.recipes import RECIPES
 from onward.checks import Report, check_data, check_method, check_stream, tiny_benchmark
 from onward.checks.clad import check_clad, clad_images
 from onward.checks.data import rows_to_read
-from onward.checks.method import tiny_for
 from onward.checks.tic import check_tic, tic_images
 from onward.checks.tiny_boxes import tiny_boxes
+from onward.checks.tiny_editions import tiny_for
 from onward.cli.console import console
 from onward.cli.progress import reading
 from onward.cli.source import with_data, with_source
