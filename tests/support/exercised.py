@@ -40,7 +40,8 @@ class Exercise:
 
     ``otherwise`` are the questions whose answer was, at least once, another than finetuning's: of
     ``afterwards`` that is one that changes weights. `MEMORY` is among them if samples were
-    read that the budget held. ``owed`` is what the parts that the method is made of are for.
+    read that the budget held. ``owed`` is what the parts that the method is made of are for, and
+    ``apart`` says that what was replayed was left to the method.
     """
 
     outputs: Array = field(default_factory=lambda: np.empty(0))
@@ -48,6 +49,7 @@ class Exercise:
     otherwise: set[str] = field(default_factory=set)
     owed: set[str] = field(default_factory=set)
     stored: int = 0
+    apart: bool = False
     gradient_method: bool = True
 
 
@@ -106,6 +108,7 @@ class _Watch:
         self._listen(new, budget)
         answer: TrainingSet = self._asked["trains_on"](new, budget)
         self._apart, plain = answer.apart, TrainingSet(new, epoch=len(new))
+        self._found.apart |= answer.apart
         ways = ("epoch", "replay", "draw", "batch", "times")
         other = any(getattr(answer, way) != getattr(plain, way) for way in ways)
         self._note("trains_on", other or not answer.view.shows_what(new))
