@@ -18,7 +18,7 @@ import numpy as np
 
 from onward.budget import COMPUTE, Budget
 from onward.errors import OnwardError
-from onward.fit import FULL_MEMORY, IMAGES, PERIODS, SECOND_LOOK
+from onward.fit import FULL_MEMORY, IMAGES, SECOND_LOOK
 from onward.splits import Folds, Holdout, Released, Split, Undivided
 from onward.stored import LATER
 from onward.table import Array, Column, Rows, Samples, Table
@@ -198,8 +198,6 @@ class Protocol:
     def lacks(self) -> Mapping[str, str]:
         """What a method cannot have under it, and why: see `onward.fit`."""
         found = {}
-        if self.batch is not None:
-            found[PERIODS] = "samples come a few at a time, with no word of where a period ends"
         if not self.limits.keys().isdisjoint({"passes", "macs"}):
             found[SECOND_LOOK] = "its budget is for one look, to train on"
         if "stored_samples" in self.limits:
