@@ -58,7 +58,7 @@ class Catalogue(Mapping[str, T]):
     def find(self, name: str) -> T:
         """Return what has this name, or say which names there are."""
         if name not in self:
-            raise unknown(self._kind, name, self, f"onward list {self._kind}s")
+            raise unknown(self._kind, name, self, f"onward list {plural(self._kind)}")
         return self[name]
 
     def origin(self, name: str) -> str | None:
@@ -88,6 +88,11 @@ class Catalogue(Mapping[str, T]):
                 f"{type(error).__name__}: {error}. Mend that package, or uninstall it"
             ) from error
         return found
+
+
+def plural(kind: str) -> str:
+    """Return the word for several of a kind."""
+    return f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
 
 
 def _origin(point: EntryPoint) -> str:

@@ -1,7 +1,7 @@
 """What Onward says when something is wrong: expected, found, do this."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class OnwardError(Exception):
@@ -53,3 +53,27 @@ def unknown(kind: str, name: str, known: Iterable[str], command: str) -> OnwardE
     near = difflib.get_close_matches(name, names, n=1)
     hint = f". Did you mean {near[0]!r}?" if near else f"; expected one of {', '.join(names)}."
     return OnwardError(f"unknown {kind} {name!r}{hint} See: {command}")
+
+
+def first_few(found: Sequence[object], between: str = ", ", most: int = 5) -> str:
+    """Return the first of many things in words, and how many more there are.
+
+    Parameters
+    ----------
+    found
+        The things.
+    between
+        What stands between two of them; where it begins a line, also before the first.
+    most
+        How many are named.
+
+    Examples
+    --------
+    >>> first_few(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    shown = between.join(map(str, found[:most]))
+    more = len(found) - most
+    lines = between.startswith("\n")
+    rest = f"{between if lines else ' '}and {more:,} more" if more > 0 else ""
+    return f"{between if lines and len(found) else ''}{shown}{rest}"

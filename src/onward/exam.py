@@ -10,7 +10,7 @@ import numpy as np
 from onward.results import predictions
 from onward.results.predictions import POOLED, pooled_places
 from onward.results.schema import Score
-from onward.types import Array, Call, Learner, Rows, Samples, Stream, Task, View
+from onward.types import Array, Call, Learner, Protocol, Rows, Samples, Stream, Task, View
 
 
 class Test(NamedTuple):
@@ -19,6 +19,26 @@ class Test(NamedTuple):
     name: str
     period: int | None
     samples: Samples
+
+
+def static_tests(stream: Stream) -> list[Test]:
+    """Return the tests that belong to no period."""
+    return [Test(name, None, samples) for name, samples in stream.static.items()]
+
+
+def due_tests(stream: Stream, protocol: Protocol, learned_upto: int) -> list[Test]:
+    """Return the tests that are due after a period.
+
+    Before anything was learned, there is nobody to test.
+    """
+    if not any(len(period.train) for period in stream[: learned_upto + 1]):
+        return []
+    of_periods = [
+        Test(name, index, samples)
+        for index in protocol.tested(learned_upto, len(stream))
+        for name, samples in stream[index].tests.items()
+    ]
+    return of_periods + static_tests(stream)
 
 
 @dataclass(frozen=True, eq=False)

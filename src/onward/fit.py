@@ -30,6 +30,9 @@ NEEDS: Mapping[str, str] = {
 }
 """What a method may need, in words."""
 
+ONE_LOOK = "its budget is for one look, to train on"
+"""Why there is no second one."""
+
 
 @dataclass(frozen=True)
 class Misfit:

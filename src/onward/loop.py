@@ -16,7 +16,7 @@ from onward.budget import Budget
 from onward.calls import calls, known_classes
 from onward.crew import crew
 from onward.errors import DamagedFolderError, DivergedError, OnwardError
-from onward.exam import Exam, Test
+from onward.exam import Exam, due_tests, static_tests
 from onward.learners import UNKNOWN, Chosen, choose
 from onward.results.cost import Meter, environment
 from onward.results.followed import open_for_all
@@ -210,7 +210,9 @@ class Loop:
     def _require_tested(self, periods: int) -> None:
         """Raise if a period that was learned before the last one has lost its tests."""
         for period in range(periods):
-            if self._tests(period) and not self.folder.tested(period):
+            if due_tests(self.stream, self.benchmark.protocol, period) and not self.folder.tested(
+                period
+            ):
                 raise DamagedFolderError(
                     f"expected the tests after period {period} in {self.folder.path}, found none; "
                     "move that folder away and run again; nothing in it has been changed"
@@ -288,7 +290,7 @@ class Loop:
             call.over = True
 
     def _test(self, period: Period, *, keep: bool) -> None:
-        tests = self._tests(period.index)
+        tests = due_tests(self.stream, self.benchmark.protocol, period.index)
         if not tests:
             return
         known = known_classes(self.stream, period, self.benchmark.protocol)
@@ -318,33 +320,13 @@ class Loop:
             return
         with noted(self._where(f"tested after {seen} samples in", period)):
             exam = Exam.sit(
-                self.learner, self.stream, self._static_tests(), classes, self.benchmark.task
+                self.learner, self.stream, static_tests(self.stream), classes, self.benchmark.task
             )
             scores = self.crew.tell(lambda: exam.scores(period.index))
         self.folder.add_to_curve([Point(seen=seen, test=s.test, scores=s.scores) for s in scores])
 
-    def _static_tests(self) -> list[Test]:
-        return [Test(name, None, samples) for name, samples in self.stream.static.items()]
-
     def _where(self, doing: str, period: Period) -> str:
         return f"{self.spec.method}, seed {self.spec.seed}, {doing} period {period.name}"
-
-    def _tests(self, learned_upto: int) -> list[Test]:
-        """Return the tests that are due after a period.
-
-        Before anything was learned, there is nobody to test.
-        """
-        if not any(len(period.train) for period in self.stream[: learned_upto + 1]):
-            return []
-        due = self.benchmark.protocol.tested(learned_upto, len(self.stream))
-        return [
-            *(
-                Test(name, index, samples)
-                for index in due
-                for name, samples in self.stream[index].tests.items()
-            ),
-            *self._static_tests(),
-        ]
 
     def _save_if_due(self, progress: Progress, held: Rows) -> None:
         if time.monotonic() - self.saved_at >= self.checkpoint_seconds:

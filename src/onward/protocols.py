@@ -1,9 +1,114 @@
-"""The protocols, as literals."""
+"""What is revealed for training, and what is tested, when: what a protocol is, and all of them."""
 
-import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
-from onward.types import Folds, Holdout, Protocol, Released
+from onward.budget import COMPUTE
+from onward.errors import OnwardError
+from onward.fit import FULL_MEMORY, ONE_LOOK, SECOND_LOOK
+from onward.splits import Folds, Holdout, Released, Split
+from onward.stored import LATER
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What is revealed for training, and what is tested, when. Pure data.
+
+    Parameters
+    ----------
+    tests
+        The periods tested after each one: ``all``, only those in its ``future``, or only those of
+        the ``past``, itself included; ``last`` is all of them, once, after the last one, which then
+        brings everything that there is to learn. ``static`` is none of them: all tests belong to
+        no period.
+    split
+        How training and test samples are kept apart.
+    batch
+        ``None`` reveals a period at a time. A number b is online: views of at most b samples, in
+        order of time, each once, with no word of where a period ends; ``day`` shows the samples
+        of one calendar day at a time.
+    labelled
+        The share of the training groups whose labels are shown. The samples of the others come
+        with each period as `Period.unlabelled`.
+    pooled
+        Whether the tests of all periods that are due are also scored as one, each sample once.
+    complete
+        Of samples with many labels: whether a learner sees all labels among the classes so far,
+        or only those that a period introduces.
+    curve
+        Online: also test after so many samples, between two calls of learn, on the static tests.
+    limits
+        The budget, by the names of `onward.budget.LIMITS`.
+    exempt
+        Methods of the catalogue that are defined by computing more than others: the limits of
+        compute are not theirs. What they spend is counted, and stands beside their scores.
+    """
+
+    name: str
+    summary: str
+    tests: Literal["all", "future", "past", "last", "static"]
+    split: Split
+    batch: int | Literal["day"] | None = None
+    labelled: float = 1.0
+    pooled: bool = field(default=False, metadata=LATER)
+    complete: bool = field(default=False, metadata=LATER)
+    curve: int | None = field(default=None, metadata=LATER)
+    limits: Mapping[str, float] = field(default_factory=dict)
+    exempt: tuple[str, ...] = field(default=(), metadata=LATER)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.labelled <= 1:
+            raise OnwardError(
+                f"expected a labelled share above 0 and up to 1, found {self.labelled}"
+            )
+        if self.batch is not None and self.labelled < 1:
+            raise OnwardError(
+                "unlabelled samples come with a whole period; online there is no such moment. "
+                "Choose a protocol that reveals a period at a time"
+            )
+        if self.batch not in (None, "day") and not (isinstance(self.batch, int) and self.batch > 0):
+            raise OnwardError(
+                f"expected to be shown 'day' or 1 or more samples at a time, found {self.batch!r}"
+            )
+        if self.curve is not None and (self.batch is None or self.curve < 1):
+            raise OnwardError(
+                "expected a curve of tests after every 1 or more samples, where samples are shown "
+                f"a few at a time; found {self.curve} with batch {self.batch!r}"
+            )
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """What a method cannot have under it, and why: see `onward.fit`."""
+        found = {}
+        if not self.limits.keys().isdisjoint({"passes", "macs"}):
+            found[SECOND_LOOK] = ONE_LOOK
+        if "stored_samples" in self.limits:
+            found[FULL_MEMORY] = f"{self.limits['stored_samples']:,} samples may be stored"
+        return found
+
+    def limits_of(self, method: str) -> Mapping[str, float]:
+        """Return the limits that a method of the catalogue has."""
+        if method not in self.exempt:
+            return self.limits
+        return {name: limit for name, limit in self.limits.items() if name not in COMPUTE}
+
+    def tested(self, learned_upto: int, periods: int) -> range:
+        """Return the periods to test once period `learned_upto` has been learned."""
+        return tested_periods(self.tests, learned_upto, periods)
+
+
+def tested_periods(tests: str, learned_upto: int, periods: int) -> range:
+    """Return the periods that are tested after one, by the word that a protocol has for it."""
+    if tests == "last" and learned_upto + 1 < periods:
+        return range(0)
+    return {
+        "all": range(periods),
+        "last": range(periods),
+        "past": range(learned_upto + 1),
+        "future": range(learned_upto + 1, periods),
+        "static": range(0),
+    }[tests]
 
 
 def _by_name(*protocols: Protocol) -> Mapping[str, Protocol]:
@@ -111,8 +216,6 @@ BUDGET = Protocol(
     summary="learn one year after the other with the same compute for each, test all years",
     tests="all",
     split=Released(None),
-    # How much compute that is, the recipe says.
-    limits={"macs": math.inf},
     exempt=("oracle", "cumulative_more", "lwf"),
 )
 

@@ -6,21 +6,18 @@ A **stream** is an immutable sequence of dated **periods** cut out of a **table*
 the stream, a test view while it learns, or a label before its time.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, overload, runtime_checkable
+from typing import Any, runtime_checkable
 from typing import Protocol as Interface
 
-import numpy as np
-
-from onward.budget import COMPUTE, Budget
-from onward.errors import OnwardError
-from onward.fit import FULL_MEMORY, IMAGES, SECOND_LOOK
+from onward.budget import Budget
+from onward.fit import IMAGES
+from onward.protocols import Protocol, tested_periods
 from onward.splits import Folds, Holdout, Released, Split, Undivided
-from onward.stored import LATER
+from onward.stream import PERIOD, Period, Stream
 from onward.table import Array, Column, Rows, Samples, Table
 from onward.view import Call, View, input_shape
 
@@ -52,180 +49,6 @@ __all__ = [
     "View",
     "tested_periods",
 ]
-
-
-PERIOD = "period"
-"""The name of the test that every period has."""
-_NONE = Samples(np.empty(0, np.int64), np.empty(0, np.int64))
-
-
-@dataclass(frozen=True, eq=False)
-class Period:
-    """A slice of time: what it brings for training, and what tests it.
-
-    ``start`` and ``end`` are its first and last day, None where the data has an order and no
-    dates. ``train`` carries the labels that a learner is shown, ``test`` the labels that the judge
-    knows. ``classes`` is the label space once this period has arrived: it may grow from period to
-    period, always at its end. Where samples have many labels, the judge knows those to come too,
-    as indices into the classes of the last period, and leaves them out until their time.
-    ``unlabelled`` samples come with the training samples and show no label to anyone;
-    ``validation`` samples come with their labels, to judge on while a period is learned. ``more``
-    are further tests of this period, by name.
-    """
-
-    index: int
-    name: str
-    start: date | None
-    end: date | None
-    train: Samples
-    test: Samples
-    classes: tuple[str, ...]
-    unlabelled: Rows = field(default_factory=lambda: np.empty(0, np.int64))
-    validation: Samples = field(default_factory=lambda: _NONE)
-    more: Mapping[str, Samples] = field(default_factory=dict)
-
-    @property
-    def tests(self) -> Mapping[str, Samples]:
-        """All of its tests by name; the usual one, which is called `PERIOD`, comes first."""
-        return {PERIOD: self.test, **self.more}
-
-    @property
-    def shown(self) -> Rows:
-        """The rows that it brings for training, with labels and without."""
-        return np.concatenate([self.train.rows, self.unlabelled, self.validation.rows])
-
-
-@dataclass(frozen=True, eq=False)
-class Stream(Sequence[Period]):
-    """An immutable sequence of periods. It has no cursor: only iteration moves time.
-
-    ``static`` holds tests that belong to no period and are given after every one. ``complete`` are
-    all labels that each row of the table will ever have, where a learner may know those of all
-    classes so far, also of samples that it holds since they had fewer; None where a sample keeps
-    the labels that it was shown with.
-    """
-
-    table: Table
-    periods: tuple[Period, ...]
-    static: Mapping[str, Samples] = field(default_factory=dict)
-    complete: Array | None = None
-
-    @property
-    def dated(self) -> bool:
-        """Whether its periods have dates, or only an order."""
-        return all(period.start is not None for period in self.periods)
-
-    def __len__(self) -> int:
-        return len(self.periods)
-
-    @overload
-    def __getitem__(self, index: int) -> Period: ...
-    @overload
-    def __getitem__(self, index: slice) -> "Stream": ...
-    def __getitem__(self, index: int | slice) -> "Period | Stream":
-        if isinstance(index, slice):
-            return replace(self, periods=self.periods[index])
-        return self.periods[index]
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """What is revealed for training, and what is tested, when. Pure data.
-
-    Parameters
-    ----------
-    tests
-        The periods tested after each one: ``all``, only those in its ``future``, or only those of
-        the ``past``, itself included; ``last`` is all of them, once, after the last one, which then
-        brings everything that there is to learn. ``static`` is none of them: all tests belong to
-        no period.
-    split
-        How training and test samples are kept apart.
-    batch
-        ``None`` reveals a period at a time. A number b is online: views of at most b samples, in
-        order of time, each once, with no word of where a period ends; ``day`` shows the samples
-        of one calendar day at a time.
-    labelled
-        The share of the training groups whose labels are shown. The samples of the others come
-        with each period as `Period.unlabelled`.
-    pooled
-        Whether the tests of all periods that are due are also scored as one, each sample once.
-    complete
-        Of samples with many labels: whether a learner sees all labels among the classes so far,
-        or only those that a period introduces.
-    curve
-        Online: also test after so many samples, between two calls of learn, on the static tests.
-    limits
-        The budget, by the names of `onward.budget.LIMITS`.
-    exempt
-        Methods of the catalogue that are defined by computing more than others: the limits of
-        compute are not theirs. What they spend is counted, and stands beside their scores.
-    """
-
-    name: str
-    summary: str
-    tests: Literal["all", "future", "past", "last", "static"]
-    split: Split
-    batch: int | Literal["day"] | None = None
-    labelled: float = 1.0
-    pooled: bool = field(default=False, metadata=LATER)
-    complete: bool = field(default=False, metadata=LATER)
-    curve: int | None = field(default=None, metadata=LATER)
-    limits: Mapping[str, float] = field(default_factory=dict)
-    exempt: tuple[str, ...] = field(default=(), metadata=LATER)
-
-    def __post_init__(self) -> None:
-        if not 0 < self.labelled <= 1:
-            raise OnwardError(
-                f"expected a labelled share above 0 and up to 1, found {self.labelled}"
-            )
-        if self.batch is not None and self.labelled < 1:
-            raise OnwardError(
-                "unlabelled samples come with a whole period; online there is no such moment. "
-                "Choose a protocol that reveals a period at a time"
-            )
-        if self.batch not in (None, "day") and not (isinstance(self.batch, int) and self.batch > 0):
-            raise OnwardError(
-                f"expected to be shown 'day' or 1 or more samples at a time, found {self.batch!r}"
-            )
-        if self.curve is not None and (self.batch is None or self.curve < 1):
-            raise OnwardError(
-                "expected a curve of tests after every 1 or more samples, where samples are shown "
-                f"a few at a time; found {self.curve} with batch {self.batch!r}"
-            )
-
-    @property
-    def lacks(self) -> Mapping[str, str]:
-        """What a method cannot have under it, and why: see `onward.fit`."""
-        found = {}
-        if not self.limits.keys().isdisjoint({"passes", "macs"}):
-            found[SECOND_LOOK] = "its budget is for one look, to train on"
-        if "stored_samples" in self.limits:
-            found[FULL_MEMORY] = f"{self.limits['stored_samples']:,} samples may be stored"
-        return found
-
-    def limits_of(self, method: str) -> Mapping[str, float]:
-        """Return the limits that a method of the catalogue has."""
-        if method not in self.exempt:
-            return self.limits
-        return {name: limit for name, limit in self.limits.items() if name not in COMPUTE}
-
-    def tested(self, learned_upto: int, periods: int) -> range:
-        """Return the periods to test once period `learned_upto` has been learned."""
-        return tested_periods(self.tests, learned_upto, periods)
-
-
-def tested_periods(tests: str, learned_upto: int, periods: int) -> range:
-    """Return the periods that are tested after one, by the word that a protocol has for it."""
-    if tests == "last" and learned_upto + 1 < periods:
-        return range(0)
-    return {
-        "all": range(periods),
-        "last": range(periods),
-        "past": range(learned_upto + 1),
-        "future": range(learned_upto + 1, periods),
-        "static": range(0),
-    }[tests]
 
 
 @runtime_checkable

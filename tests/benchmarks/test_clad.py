@@ -229,7 +229,7 @@ def test_street_is_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     [
         ("clad-c", {"data": "nowhere"}, "expected 'street', or a folder that holds SODA10M"),
         ("clad-c", {"protocol": "iid"}, "unknown protocol of clad-c 'iid'"),
-        ("clad-c", {"recipe": "gpu"}, "unknown recipe 'gpu'"),
+        ("clad-c", {"recipe": "gpu"}, "unknown recipe of clad-c 'gpu'"),
         ("clad-d", {"judge": "train"}, "unknown judge of clad-d 'train'"),
         ("clad-d", {"weights": "none.pth"}, "expected a file with weights"),
         ("clad-c", {"protocol": "joint", "curve": 10}, "expected a curve of tests"),
@@ -268,8 +268,8 @@ def test_a_drive_without_objects_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "model", "message"),
     [
-        ("clad-c", "small_rcnn", "the detector small_rcnn: that is for clad-d"),
-        ("clad-d", "resnet18", "unknown detector 'resnet18'"),
+        ("clad-c", "small_rcnn", "names the class of a sample, found small_rcnn"),
+        ("clad-d", "resnet18", "finds boxes, found resnet18"),
     ],
 )
 def test_models_of_the_other_kind_are_refused(name: str, model: str, message: str) -> None:

@@ -110,7 +110,7 @@ def test_images_are_prepared_without_looking_ahead() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model": "resnet"}, "Did you mean 'resnet18'"),
+        ({"model": "resnet_18"}, "Did you mean 'resnet18'"),
         ({"model": "resnet18", "features": "moco_b0"}, "reads images, found 'moco_b0'"),
         ({"features": "moco_b0"}, "no features moco_b0 for the emoji edition"),
         ({"model": "resnet18", "size": 64}, "no size for the emoji edition"),

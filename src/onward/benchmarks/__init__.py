@@ -80,6 +80,12 @@ def load(
         if option not in known:
             raise unknown(f"option of {name}", option, known, "onward run --help")
     protocol = protocol or next(iter(listed.protocols))
+    for asked, word, there in (
+        (protocol, "protocol", listed.protocols),
+        (options.get("recipe", listed.recipes[0]), "recipe", listed.recipes),
+    ):
+        if asked not in there:
+            raise unknown(f"{word} of {name}", asked, there, "onward list benchmarks")
     found = listed.load(data=data or listed.usual, protocol=protocol, **options)
     found = replace(found, lacks={**listed.lacks, **found.lacks})
     return as_asked(found, grain=grain, new_classes=new_classes, tuning_periods=tuning_periods)

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from onward.benchmarks.choice_of_model import classifier
 from onward.benchmarks.clad_data import STREET, TEST, card_of, require_judge, soda_of
-from onward.benchmarks.clad_recipes import OBJECT_RECIPES, refuse_detector
+from onward.benchmarks.clad_recipes import OBJECT_RECIPES
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.progress import reading_images
 from onward.benchmarks.start_weights import weights_option
@@ -82,10 +83,9 @@ def load(
     """
     if protocol not in DRIVING:
         raise unknown("protocol of clad-c", protocol, DRIVING, "onward list benchmarks")
-    if recipe not in _SIZES:
-        raise unknown("recipe", recipe, _SIZES, "onward list benchmarks")
     require_judge("clad-c", judge)
-    refuse_detector(model)
+    if model is not None:
+        classifier(model)
     side = _SIZES[recipe] if size is None else size
     name, soda = soda_of(data, frames)
     objects = clad_c(soda, min_area=min_area, drop_occluded=drop_occluded)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from onward.benchmarks.choice_of_model import detector
 from onward.benchmarks.clad_c import CLASSES
 from onward.benchmarks.clad_data import STREET, TEST, card_of, require_judge, soda_of
-from onward.benchmarks.clad_recipes import BOX_RECIPES, require_detector
+from onward.benchmarks.clad_recipes import BOX_RECIPES
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.progress import reading_images
 from onward.benchmarks.start_weights import weights_option
@@ -67,10 +68,9 @@ def load(
     if protocol not in DETECTION:
         raise unknown("protocol of clad-d", protocol, DETECTION, "onward list benchmarks")
     require_judge("clad-d", judge)
-    require_detector(model)
+    if model is not None:
+        detector(model)
     recipes = BOX_RECIPES.of(protocol, model, weights)
-    if recipe not in recipes:
-        raise unknown("recipe", recipe, recipes, "onward list benchmarks")
     name, soda = soda_of(data, frames)
     images = clad_d(soda)
     if not len(images):

@@ -3,26 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from onward.errors import OnwardError, unknown
 from onward.train.recipe import Recipe
-
-# Models that find boxes; all others say which class a sample has.
-_DETECTORS = ("small_rcnn", "small_swin", "faster_rcnn", "faster_rcnn_swin")
-
-
-def require_detector(model: str | None) -> None:
-    """Raise unless a model that was asked for finds boxes."""
-    if model is not None and model not in _DETECTORS:
-        raise unknown("detector", model, _DETECTORS, "docs/clad.md")
-
-
-def refuse_detector(model: str | None) -> None:
-    """Raise if a model that was asked for finds boxes."""
-    if model in _DETECTORS:
-        raise OnwardError(
-            f"expected a model that names the class of an image, found the detector {model}: that "
-            "is for clad-d"
-        )
 
 
 @dataclass(frozen=True)

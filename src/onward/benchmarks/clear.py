@@ -16,7 +16,7 @@ import numpy as np
 from onward.benchmarks.backbones import load_backbone, with_backbone
 from onward.benchmarks.clear_official import IMAGE, at_rate_of, load_official
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.recipes import recipes_for
+from onward.benchmarks.recipes import reads_images, recipes_for
 from onward.data.cache import cache_folder
 from onward.data.emoji_history import (
     FOLDER,
@@ -79,10 +79,10 @@ def load(
         weights: its features of the images take the place of all others.
     """
     if backbone is not None:
-        if features is not None or size is not None or model == "resnet18":
+        if features is not None or size is not None or reads_images(model):
             raise OnwardError(
-                "expected no features, size or resnet18 beside a backbone, which reads images of "
-                "its own size and gives the features. Leave them out"
+                "expected no features, size or model of images beside a backbone, which reads them "
+                "in its own size and gives the features. Leave them out"
             )
         reader = load_backbone(backbone, weights)
         if data == "emoji":
@@ -94,15 +94,11 @@ def load(
         return with_backbone(images, reader)
     if weights is not None:
         raise OnwardError("expected the backbone that these weights are for. Name it: --backbone")
-    if protocol not in PROTOCOLS:
-        raise unknown("protocol", protocol, PROTOCOLS, "onward list benchmarks")
     recipes = recipes_for(model, PROTOCOLS[protocol])
-    if recipe not in recipes:
-        raise unknown("recipe", recipe, recipes, "onward list benchmarks")
-    if model == "resnet18":
+    if reads_images(model):
         if features not in (None, IMAGE):
             raise OnwardError(
-                f"expected no features for resnet18, which reads images, found {features!r}. Leave "
+                f"expected no features for {model}, which reads images, found {features!r}. Leave "
                 "them out, or choose the model linear or mlp"
             )
         features = IMAGE
@@ -112,7 +108,7 @@ def load(
         if os.sep not in data and not Path(data).is_dir():
             raise unknown("data of clear", data, ["emoji", "<a folder>"], "onward list data")
         folder = Path(data).expanduser()
-        if model == "resnet18" and recipe == "cpu":
+        if reads_images(model) and recipe == "cpu":
             official.setdefault("size", _SMALL)
         return load_official(folder, PROTOCOLS[protocol], recipes, recipe, **official)
     images = official.pop("features", None) == IMAGE

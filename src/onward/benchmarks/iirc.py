@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from onward.benchmarks.choice_of_model import classifier
 from onward.benchmarks.iirc_data import (
     IMAGE,
     described,
@@ -112,9 +113,7 @@ def load(
     require_own(kind, given)
     reads_features = kind == "emoji" and features != IMAGE
     recipes = recipes_for(model or (MODELS["cifar"] if features == IMAGE else MODELS[kind]))
-    if recipe not in recipes:
-        raise unknown("recipe", recipe, recipes, "onward list benchmarks")
-    if (recipes[recipe].model == "mlp") != reads_features:
+    if (classifier(recipes[recipe].model).reads == "numbers") != reads_features:
         found = "features" if reads_features else "images"
         raise OnwardError(
             f"expected a model that reads {found}, found {recipes[recipe].model}. Of emoji, mlp "

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from onward.errors import unknown
+from onward.benchmarks.choice_of_model import classifier
 from onward.train.recipe import Recipe
 from onward.types import Protocol
 
@@ -61,11 +61,17 @@ def recipes_for(model: str, protocol: Protocol) -> Mapping[str, Recipe]:
     Parameters
     ----------
     model
-        What is trained: ``linear``, ``mlp`` or ``resnet18``.
+        What is trained. One that CLEAR does not have is trained as ``resnet18`` is, if it reads
+        images, and otherwise as ``mlp``.
     protocol
         Online there is one pass, whatever the recipe is called.
     """
-    if model not in RECIPES:
-        raise unknown("model", model, RECIPES, "onward run --help")
-    offline = RECIPES[model]
-    return offline if protocol.batch is None else dict.fromkeys(offline, _ONLINE[model])
+    like = model if model in RECIPES else ("resnet18" if reads_images(model) else "mlp")
+    offline = RECIPES[like]
+    found = offline if protocol.batch is None else dict.fromkeys(offline, _ONLINE[like])
+    return {name: replace(recipe, model=model) for name, recipe in found.items()}
+
+
+def reads_images(model: str) -> bool:
+    """Whether a model that names the class of a sample reads images, or numbers."""
+    return classifier(model).reads == "images"

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from onward.data.split import uniform
 from onward.errors import OnwardError
-from onward.fit import NEW_CLASSES
+from onward.fit import NEW_CLASSES, ONE_CLASS
 from onward.seeds import Draws, draws
 from onward.types import Array, Benchmark, Period, Protocol, Samples, Stream, Table
 
@@ -56,7 +56,7 @@ def as_asked(
     if tuning_periods is not None:
         options["tuning_periods"] = tuning_periods
     if new_classes:
-        if benchmark.task.name != "one_label":
+        if ONE_CLASS in benchmark.task.lacks:
             raise OnwardError(
                 f"expected new_classes where a sample has one label, found {benchmark.task.name}"
             )

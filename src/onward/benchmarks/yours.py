@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.recipes import recipes_for
+from onward.benchmarks.recipes import reads_images, recipes_for
 from onward.benchmarks.yours_stream import cut_yours
 from onward.data.cache import cache_folder
 from onward.data.calendar import Span, cut_time, place_in
@@ -85,13 +85,9 @@ def load(
     text_width
         How many columns the words of texts share.
     """
-    if protocol not in PROTOCOLS:
-        raise unknown("protocol", protocol, PROTOCOLS, "onward list benchmarks")
     recipes = recipes_for(model, PROTOCOLS[protocol])
-    if model == "resnet18":
+    if reads_images(model):
         features = IMAGE
-    if recipe not in recipes:
-        raise unknown("recipe", recipe, recipes, "onward list benchmarks")
     if features not in (HAND_MADE, IMAGE):
         raise unknown("features of yours", features, [HAND_MADE, IMAGE], "docs/your_data.md")
     path = Path(data).expanduser()

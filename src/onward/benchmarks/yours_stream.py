@@ -7,11 +7,9 @@ from numpy.typing import NDArray
 from onward.data.calendar import Span, place_in
 from onward.data.hashing import Hashes, hash_texts
 from onward.data.split import held_out
-from onward.errors import OnwardError
+from onward.errors import OnwardError, first_few
 from onward.seeds import Draws, draws
 from onward.types import Array, Period, Protocol, Rows, Samples, Stream, Table, Undivided
-
-_LISTED = 5
 
 
 def cut_yours(
@@ -118,11 +116,10 @@ def _require_learnable(stream: Stream, seed: int) -> None:
     )
     strangers = np.flatnonzero((learned == 0) & (tested > 0))
     if len(strangers):
-        counts = [f"{classes[c]!r} ({tested[c]} samples)" for c in strangers[:_LISTED]]
-        more = f" and {len(strangers) - _LISTED} more" if len(strangers) > _LISTED else ""
+        counts = [f"{classes[c]!r} ({tested[c]} samples)" for c in strangers]
         raise OnwardError(
             f"expected every tested class to be learned in some period, found "
-            f"{', '.join(counts)}{more} in the test part only. The split with seed {seed} holds "
+            f"{first_few(counts)} in the test part only. The split with seed {seed} holds "
             "out all of their groups: a class needs samples of several groups. Try another seed, "
             "join rare classes, or take them out"
         )

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from onward.checks.report import Report, Skipped, expected, run_checks
-from onward.errors import unknown
 from onward.metrics import METRICS, Metric
 
 
@@ -64,9 +63,7 @@ def check_metric(
     True
     """
     if isinstance(function, str):
-        if function not in METRICS:
-            raise unknown("metric", function, METRICS, "onward list metrics")
-        function = METRICS[function]
+        function = METRICS.find(function)
     if isinstance(function, Metric):
         name = function.name
         subject = _Subject(function.function, function.needs_baseline, bounds)

@@ -9,6 +9,7 @@ from onward.checks.method_subject import MethodSubject, observe
 from onward.checks.noise import dates
 from onward.checks.observer import Log
 from onward.checks.report import Skipped, expected
+from onward.fit import ONE_CLASS
 from onward.types import Samples, Stream
 
 _BATCH = 7
@@ -45,7 +46,7 @@ def online_shows_each_sample_once(subject: MethodSubject) -> str:
         sizes = [len(views[place]) for place in np.flatnonzero(views_of[first] == period.index)]
         if sizes and (max(sizes) > batch or max(sizes) - min(sizes) > 1):
             raise expected(f"views of one size, {batch} at most", f"sizes {sizes}", _MEND)
-    if subject.benchmark.task.name == "one_label":
+    if ONE_CLASS not in subject.benchmark.task.lacks:
         _knows_only_what_it_has_seen(watched.log, stream)
     return f"{len(views)} views of at most {batch} samples"
 

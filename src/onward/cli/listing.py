@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -11,17 +12,21 @@ from rich.table import Table
 
 from onward.benchmarks import BENCHMARKS
 from onward.benchmarks.backbones import BACKBONES
+from onward.catalogue import Catalogue
 from onward.cli.console import console
 from onward.configs import TABLES
 from onward.data import emoji_history
 from onward.data.street.drives import FRAMES
 from onward.fit import NEEDS
 from onward.grid import grid
+from onward.memory import MEMORIES
 from onward.methods import METHODS
 from onward.metrics import METRICS
+from onward.models import MODELS
 from onward.reproduce.plan import RECIPES
 from onward.reproduce.table import PaperTable
 from onward.reproduce.words import duration
+from onward.tasks import TASKS
 
 
 class Kind(StrEnum):
@@ -30,6 +35,9 @@ class Kind(StrEnum):
     benchmarks = "benchmarks"
     methods = "methods"
     metrics = "metrics"
+    tasks = "tasks"
+    models = "models"
+    memories = "memories"
     data = "data"
     tables = "tables"
     backbones = "backbones"
@@ -43,15 +51,16 @@ def list_catalogue(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List benchmarks, methods, metrics, data, published tables and backbones.
+    """List what there is: by default everything but the grid.
 
-    The grid is every method on every benchmark: whether it runs, and why not.
+    What another package has added is listed with its name. The grid is every method on every
+    benchmark: whether it runs, and why not.
     """
     kinds = [kind] if kind else list(Kind)
     if kind is Kind.grid:
         _list_grid(as_json=as_json)
         return
-    found = {k.value: _entries(k) for k in kinds if k is not Kind.grid}
+    found = {k.value: _with_origins(k) for k in kinds if k is not Kind.grid}
     if as_json:
         typer.echo(json.dumps(found, indent=1))
         return
@@ -66,6 +75,28 @@ def list_catalogue(
             table.add_row(*(_text(value) for value in entry.values()))
         screen.print(table)
         screen.print()
+
+
+_CATALOGUES: Mapping[Kind, Catalogue[Any]] = {
+    Kind.benchmarks: BENCHMARKS,
+    Kind.methods: METHODS,
+    Kind.metrics: METRICS,
+    Kind.tasks: TASKS,
+    Kind.models: MODELS,
+    Kind.memories: MEMORIES,
+    Kind.tables: TABLES,
+}
+
+
+def _with_origins(kind: Kind) -> list[dict[str, Any]]:
+    """Return the entries, and of those that other packages have added, which one has."""
+    entries, catalogue = _entries(kind), _CATALOGUES.get(kind)
+    origins = [catalogue.origin(entry["name"]) for entry in entries] if catalogue else []
+    if not any(origins):
+        return entries
+    return [
+        entry | {"added by": origin or ""} for entry, origin in zip(entries, origins, strict=True)
+    ]
 
 
 def _entries(kind: Kind) -> list[dict[str, Any]]:
@@ -89,6 +120,15 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         return [
             {"name": m.name, "summary": m.summary, "source": m.source} for m in METRICS.values()
         ]
+    if kind is Kind.tasks:
+        return [
+            {"name": task.name, "summary": _first_line(type(task)), "headline": task.headline}
+            for task in TASKS.values()
+        ]
+    if kind is Kind.models:
+        return [{"name": card.name, "summary": card.summary} for card in MODELS.values()]
+    if kind is Kind.memories:
+        return [{"name": name, "summary": _first_line(made)} for name, made in MEMORIES.items()]
     if kind is Kind.tables:
         return [
             {"name": table.name, "summary": table.title, "rows": len(table.rows)}
@@ -145,6 +185,10 @@ def _list_grid(*, as_json: bool) -> None:
         below.add_row(str(number), escape(f"{', '.join(methods)} {verb} {NEEDS[need]}; {lack}."))
     screen.print(below)
     screen.print(f"\n{running} of {len(cells)} run: {running / len(cells):.0%}")
+
+
+def _first_line(thing: Any) -> str:
+    return (thing.__doc__ or "").strip().split("\n")[0]
 
 
 def _cost(table: PaperTable, recipe: str) -> str:

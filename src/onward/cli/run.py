@@ -10,6 +10,7 @@ from rich.markup import escape
 from onward.benchmarks import Source
 from onward.budget import Budget
 from onward.cli.console import console
+from onward.cli.metric import MoreMetrics
 from onward.cli.options import parse_budget, parse_pairs, parse_seeds
 from onward.cli.progress import live, resumable
 from onward.cli.source import with_source
@@ -55,6 +56,7 @@ def run(
     on: Annotated[
         On, typer.Option(help="Where workers are: local, or on a ray cluster.")
     ] = "local",
+    metric: MoreMetrics = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Run methods on a benchmark, or finish what was begun.
@@ -96,7 +98,7 @@ def run(
     with resumable(out), live(len(wanted), len(made.stream(wanted[0].seed))) as watch:
         records = sweep(wanted, out, workers=jobs or cores(), watch=note, on=on)
     only_once()
-    summaries = summarise(records)
+    summaries = summarise(records, metric or ())
     if as_json:
         typer.echo(json.dumps(to_json(summaries), indent=1))
         return

@@ -3,8 +3,7 @@
 To add one, write its file and its line here.
 """
 
-from collections.abc import Mapping
-
+from onward.catalogue import Catalogue
 from onward.configs.clad import gap
 from onward.configs.clad import table1 as clad_table1
 from onward.configs.clad import table2 as clad_table2
@@ -22,10 +21,9 @@ from onward.configs.tic import (
 )
 from onward.configs.tic import table5 as tic_table5
 from onward.configs.tic import table7 as tic_table7
-from onward.errors import unknown
 from onward.reproduce.table import PaperTable
 
-TABLES: Mapping[str, PaperTable] = {
+_OWN = {
     module.TABLE.name: module.TABLE
     for module in (
         *(table1, table2, supp4, supp5, supp6, supp7, supp8, supp9),
@@ -37,6 +35,10 @@ TABLES: Mapping[str, PaperTable] = {
 }
 
 
+TABLES: Catalogue[PaperTable] = Catalogue("table", _OWN, "onward.tables")
+"""By name; a package adds one as a `PaperTable` by an entry point."""
+
+
 def find_table(name: str) -> PaperTable:
     """Return a published table by its name.
 
@@ -45,6 +47,4 @@ def find_table(name: str) -> PaperTable:
     >>> find_table("clear/table2").title
     'Analysis of biased reservoir sampling'
     """
-    if name not in TABLES:
-        raise unknown("table", name, TABLES, "onward list tables")
-    return TABLES[name]
+    return TABLES.find(name)

@@ -20,7 +20,7 @@ import pyarrow as pa
 from onward.data.clear_features import ReadTensors, feature_types, read_features
 from onward.data.clear_listing import IMAGES, Listing, Sample, list_clear
 from onward.data.folder_images import FolderImages, file_sizes
-from onward.errors import OnwardError, unknown
+from onward.errors import OnwardError, first_few, unknown
 from onward.types import Array, Column, Table
 
 # Already in columns of their own, or about the place of a file.
@@ -219,10 +219,9 @@ def _hash(texts: Iterable[str]) -> str:
 
 
 def _missing_images(folder: Path, paths: tuple[str, ...], total: int) -> OnwardError:
-    more = f"\n  and {len(paths) - _LISTED} more" if len(paths) > _LISTED else ""
-    shown = "".join(f"\n  {path}" for path in paths[:_LISTED])
+    shown = first_few(paths, "\n  ", _LISTED)
     return OnwardError(
         f"expected {total} images in {folder}, found {total - len(paths)}; missing are "
-        f"{len(paths)}:{shown}{more}\nFetch them again, or go on without them with "
+        f"{len(paths)}:{shown}\nFetch them again, or go on without them with "
         'missing="skip": the run then records what was missing'
     )

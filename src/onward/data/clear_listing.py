@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from onward.errors import OnwardError
+from onward.errors import OnwardError, first_few
 
 IMAGES = "labeled_images"
 SUFFIXES = {".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp"}
@@ -299,7 +299,7 @@ def _not_clear(root: Path) -> OnwardError:
     if not root.is_dir():
         return OnwardError(f"expected a folder with {layouts}; found no folder {root}")
     names = sorted(entry.name for entry in root.iterdir())
-    found = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    found = first_few(names, most=8)
     inner = [n for n in _folders(root) if _is_part(root / n) or _is_part(root / n / "test")]
     hint = f"Did you mean {root / inner[0]}?" if inner else "Point data at the unpacked download"
     return OnwardError(f"expected {layouts} in {root}; found {found or 'nothing'}. {hint}")

@@ -10,11 +10,10 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from onward.errors import OnwardError, unknown
+from onward.errors import OnwardError, first_few, unknown
 from onward.types import Array, Rows
 
 _NUMBERS = re.compile(r"(\d+)")
-_LISTED = 5
 
 
 class PairFiles(Protocol):
@@ -119,9 +118,7 @@ def whole_or_noted(broken: Sequence[str], what: str, missing: str) -> tuple[str,
         return ()
     if missing == "skip":
         return (f"{len(broken):,} {what} without an image and a caption were left out",)
-    more = f" and {len(broken) - _LISTED:,} more" if len(broken) > _LISTED else ""
     raise OnwardError(
-        f"expected an image and a caption in all {what}, found "
-        f"{'; '.join(broken[:_LISTED])}{more}. "
+        f"expected an image and a caption in all {what}, found {first_few(broken, '; ')}. "
         f"Leave such {what} out with missing=skip, which is recorded"
     )

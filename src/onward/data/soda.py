@@ -28,11 +28,10 @@ from onward.data.soda_words import (
     timestamp,
     video_and_sequence,
 )
-from onward.errors import OnwardError
+from onward.errors import OnwardError, first_few
 from onward.types import Array
 
 SPLITS = ("train", "val", "test")
-_LISTED = 5
 # Annotators' boxes may end with the pixel that lies outside by rounding.
 _SLACK = 1.0
 
@@ -258,10 +257,9 @@ def _missing_files(images: pa.Table, sizes: dict[str, int]) -> Iterator[str]:
 
 def _refuse(path: Path, problems: Sequence[str]) -> None:
     if problems:
-        shown = "".join(f"\n  {problem}" for problem in problems[:_LISTED])
-        more = f"\n  and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
+        shown = first_few(problems, "\n  ")
         raise OnwardError(
-            f"{path} cannot be used:{shown}{more}\nFetch what is wrong again, or correct it"
+            f"{path} cannot be used:{shown}\nFetch what is wrong again, or correct it"
         )
 
 

@@ -11,13 +11,12 @@ import numpy as np
 from onward.data.clear_listing import read_json
 from onward.data.counts import Count
 from onward.data.pair_files import PairFiles
-from onward.errors import OnwardError
+from onward.errors import OnwardError, first_few
 from onward.types import Rows
 
 FIRST_YEAR, MERGED = 2014, 2016
 """TiC-DataComp's first period is all that there is up to the end of 2016."""
 CLASSNAMES, TEMPLATES = "classnames.txt", "zeroshot_classification_templates.txt"
-_LISTED = 5
 
 
 def no_samples() -> Rows:
@@ -149,9 +148,8 @@ def right_or_noted(counts: Sequence[Count], missing: str) -> tuple[str, ...]:
         for count in wrong
     ]
     if told and missing == "stop":
-        more = "" if len(told) <= _LISTED else f"; and {len(told) - _LISTED} more"
         raise OnwardError(
-            f"expected as many samples as the data says it has: {'; '.join(told[:_LISTED])}{more}. "
+            f"expected as many samples as the data says it has: {first_few(told, '; ')}. "
             "Fetch these shards again, or go on with what is there with missing=skip, which is "
             "recorded"
         )

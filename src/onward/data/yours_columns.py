@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from onward.data.yours_features import Kinds, default_features, named_features
 from onward.data.yours_files import FileTable
-from onward.errors import OnwardError
+from onward.errors import OnwardError, first_few
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def resolve(file: FileTable, columns: Columns, path: Path) -> Columns:
                 raise OnwardError(
                     f"expected the name of the column with each sample's {role}, since {path.name} "
                     f"has none named {role!r}. Say {role}_column=… (--{role}-column) with one of: "
-                    f"{_listed(there)}"
+                    f"{first_few(there, most=20)}"
                 )
             given = {**vars(columns), role: role}
             columns = Columns(**given)
@@ -91,12 +91,7 @@ def texts(rows: pa.Table, name: str | None) -> pa.ChunkedArray | None:
 def _absent(role: str, name: str, there: list[str], path: Path) -> OnwardError:
     option = "feature_columns" if role == "features" else f"{role}_column"
     near = difflib.get_close_matches(name, there, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"It has: {_listed(there)}"
+    hint = f"Did you mean {near[0]!r}?" if near else f"It has: {first_few(there, most=20)}"
     return OnwardError(
         f"expected a column {name!r} in {path.name} for {option}, found none. {hint}"
     )
-
-
-def _listed(names: list[str], most: int = 20) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

@@ -1,5 +1,11 @@
-"""Memories: which old samples a method keeps, by row, with the label each had when it was kept."""
+"""Memories: which old samples a method keeps, by row, with the label each had when it was kept.
 
+To add one, write its file and its line here.
+"""
+
+from collections.abc import Callable, Mapping
+
+from onward.catalogue import Catalogue
 from onward.memory.balanced import Balanced
 from onward.memory.biased import BiasedReservoir, dynamic
 from onward.memory.by_step import ByStep
@@ -14,7 +20,18 @@ from onward.memory.shares import Shares
 from onward.memory.uncertain import Uncertain
 from onward.memory.weighted import Weighted
 
+_OWN: Mapping[str, Callable[..., Memory]] = {
+    "reservoir": Reservoir,
+    "biased": BiasedReservoir,
+    "balanced": Balanced,
+    "shares": Shares,
+    "weighted": Weighted,
+}
+MEMORIES = Catalogue("memory", _OWN, "onward.memories")
+"""By name, those made of a capacity and a ``seed=``; a package adds one by an entry point."""
+
 __all__ = [
+    "MEMORIES",
     "Balanced",
     "BiasedReservoir",
     "ByStep",

@@ -10,10 +10,11 @@ from onward.errors import OnwardError
 from onward.fit import CLASS_ROWS, IMAGES
 from onward.memory import Shares
 from onward.methods.cwr import merged
+from onward.models import MODELS
 from onward.train.every import Every
 from onward.train.kept import Kept, whole
 from onward.train.method import TrainingSet, number, yes_or_no
-from onward.train.recipe import OF_IMAGENET, Recipe
+from onward.train.recipe import Recipe
 from onward.train.rehearsal import Rehearsal
 from onward.train.weights import fitted, to_arrays, to_tensors
 from onward.types import Setting, View
@@ -96,7 +97,7 @@ class C1(Rehearsal):
 
     def trained_by(self, recipe: Recipe) -> Recipe:
         """Return the recipe with batches of five, mirrored images, and the side."""
-        usual = _SIDE if recipe.model in OF_IMAGENET else recipe.side
+        usual = _SIDE if MODELS.find(recipe.model).of_imagenet else recipe.side
         side = usual if self._side is None else self._side or None
         return replace(recipe, batch_size=_NEW, augment="flip", side=side)
 
@@ -105,7 +106,7 @@ class C1(Rehearsal):
         super().begin(setting)
         self._every.begin(setting)
         if self._fresh is None:
-            self._fresh = setting.recipe.model in OF_IMAGENET
+            self._fresh = MODELS.find(setting.recipe.model).of_imagenet
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each five of them five old ones."""

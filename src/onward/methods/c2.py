@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from onward.budget import Budget
 from onward.fit import CLASS_OUTPUTS, CLASSES, IMAGES
 from onward.memory import Weighted
+from onward.models import MODELS
 from onward.train.kept import Kept
 from onward.train.losses import smoothed
 from onward.train.method import Step, TrainingSet, number
 from onward.train.milestones import Milestones
-from onward.train.recipe import OF_IMAGENET, Recipe
+from onward.train.recipe import Recipe
 from onward.train.rehearsal import Rehearsal
 from onward.types import Loss, Setting, View
 
@@ -78,7 +79,7 @@ class C2(Rehearsal):
 
     def trained_by(self, recipe: Recipe) -> Recipe:
         """Return the recipe with Adam, batches of four, and varied images."""
-        usual = _RATE if recipe.model in OF_IMAGENET else _RATE_AT_RANDOM
+        usual = _RATE if MODELS.find(recipe.model).of_imagenet else _RATE_AT_RANDOM
         return replace(
             recipe,
             optimizer="adam",

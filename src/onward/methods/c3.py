@@ -9,13 +9,14 @@ import numpy as np
 from onward.budget import Budget
 from onward.fit import CLASS_OUTPUTS, IMAGES, ONE_CLASS
 from onward.memory import Uncertain
+from onward.models import MODELS
 from onward.seeds import Draws, draws
 from onward.train.augment import augmented, varied
 from onward.train.kept import Kept
 from onward.train.losses import contrastive, focal
 from onward.train.method import GradientMethod, Step, TrainingSet, may_read_again, number
 from onward.train.milestones import Milestones
-from onward.train.recipe import OF_IMAGENET, Augment, Recipe
+from onward.train.recipe import Augment, Recipe
 from onward.types import Array, Loss, Setting, View
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class C3(GradientMethod):
     def trained_by(self, recipe: Recipe) -> Recipe:
         """Return the recipe with its network's newer form, batches of ten, and varied images."""
         model = "resnet50d" if recipe.model == "resnet50" else recipe.model
-        usual = recipe.learning_rate if model in OF_IMAGENET else _RATE_AT_RANDOM
+        usual = recipe.learning_rate if MODELS.find(model).of_imagenet else _RATE_AT_RANDOM
         return replace(
             recipe,
             model=model,

@@ -26,6 +26,9 @@ class ER(GradientMethod):
         size of the first view: where later periods are larger, the memory does not grow.
     per_class
         How many samples of each class are kept instead; by default what the recipe says.
+    kind
+        Which memory keeps so many samples, see ``onward list memories``: ``reservoir``, uniform, is
+        that of the method.
 
     References
     ----------
@@ -36,8 +39,10 @@ class ER(GradientMethod):
 
     keeps_best = True
 
-    def __init__(self, *, memory: int | None = None, per_class: int | None = None) -> None:
-        self._asked = whole(memory), whole(per_class)
+    def __init__(
+        self, *, memory: int | None = None, per_class: int | None = None, kind: str = "reservoir"
+    ) -> None:
+        self._asked = whole(memory), whole(per_class), kind
 
     def begin(self, setting: Setting) -> None:
         """Prepare the memory."""

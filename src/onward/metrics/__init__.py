@@ -24,6 +24,7 @@ in a module here and one entry below.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from onward.catalogue import Catalogue
 from onward.metrics import clear, distance, literature
 
 __all__ = ["METRICS", "Metric"]
@@ -57,118 +58,126 @@ class Metric:
     needs_baseline: bool = False
 
 
-METRICS: dict[str, Metric] = {
-    "clear.in_domain": Metric(
-        name="clear.in_domain",
-        function=clear.in_domain,
-        source="CLEAR (Lin et al. 2021), supplement Eq. 4",
-        higher_is_better=True,
-        summary="mean score on the period just learned",
-    ),
-    "clear.next_domain": Metric(
-        name="clear.next_domain",
-        function=clear.next_domain,
-        source="CLEAR (Lin et al. 2021), supplement Eq. 5",
-        higher_is_better=True,
-        summary="mean score on the period right after",
-    ),
-    "clear.accuracy": Metric(
-        name="clear.accuracy",
-        function=clear.accuracy,
-        source="CLEAR (Lin et al. 2021), supplement Eq. 1",
-        higher_is_better=True,
-        summary="mean score on all periods learned so far",
-    ),
-    "clear.backward_transfer": Metric(
-        name="clear.backward_transfer",
-        function=clear.backward_transfer,
-        source="CLEAR (Lin et al. 2021), supplement Eq. 2",
-        higher_is_better=True,
-        summary="mean score on earlier periods (a score, not a change)",
-    ),
-    "clear.forward_transfer": Metric(
-        name="clear.forward_transfer",
-        function=clear.forward_transfer,
-        source="CLEAR (Lin et al. 2021), supplement Eq. 3",
-        higher_is_better=True,
-        summary="mean score on later periods (a score, not a change)",
-    ),
-    "clear.challenge_score": Metric(
-        name="clear.challenge_score",
-        function=clear.challenge_score,
-        source="CLEAR challenge, CVPR 2022",
-        higher_is_better=True,
-        summary="mean of in-domain, next-domain, backward and forward transfer",
-    ),
-    "literature.gem_average_accuracy": Metric(
-        name="literature.gem_average_accuracy",
-        function=literature.gem_average_accuracy,
-        source="GEM (Lopez-Paz and Ranzato 2017)",
-        higher_is_better=True,
-        summary="mean score of the final model over all periods",
-    ),
-    "literature.gem_backward_transfer": Metric(
-        name="literature.gem_backward_transfer",
-        function=literature.gem_backward_transfer,
-        source="GEM (Lopez-Paz and Ranzato 2017)",
-        higher_is_better=True,
-        summary="mean change from just learned to final model",
-    ),
-    "literature.gem_forward_transfer": Metric(
-        name="literature.gem_forward_transfer",
-        function=literature.gem_forward_transfer,
-        source="GEM (Lopez-Paz and Ranzato 2017)",
-        higher_is_better=True,
-        summary="mean gain over an untrained model on the period about to be learned",
-        needs_baseline=True,
-    ),
-    "literature.chaudhry_forgetting": Metric(
-        name="literature.chaudhry_forgetting",
-        function=literature.chaudhry_forgetting,
-        source="RWalk (Chaudhry et al. 2018)",
-        higher_is_better=False,
-        summary="mean drop from the best earlier model to the final model",
-    ),
-    "literature.diaz_rodriguez_accuracy": Metric(
-        name="literature.diaz_rodriguez_accuracy",
-        function=literature.diaz_rodriguez_accuracy,
-        source="Diaz-Rodriguez et al. 2018",
-        higher_is_better=True,
-        summary="mean score on all periods learned so far",
-    ),
-    "literature.diaz_rodriguez_backward_transfer": Metric(
-        name="literature.diaz_rodriguez_backward_transfer",
-        function=literature.diaz_rodriguez_backward_transfer,
-        source="Diaz-Rodriguez et al. 2018",
-        higher_is_better=True,
-        summary="mean change since just learned, over all later models",
-    ),
-    "literature.diaz_rodriguez_remembering": Metric(
-        name="literature.diaz_rodriguez_remembering",
-        function=literature.diaz_rodriguez_remembering,
-        source="Diaz-Rodriguez et al. 2018",
-        higher_is_better=True,
-        summary="one minus the loss part of backward transfer; scores from 0 to 1",
-    ),
-    "literature.diaz_rodriguez_positive_backward_transfer": Metric(
-        name="literature.diaz_rodriguez_positive_backward_transfer",
-        function=literature.diaz_rodriguez_positive_backward_transfer,
-        source="Diaz-Rodriguez et al. 2018",
-        higher_is_better=True,
-        summary="the gain part of backward transfer",
-    ),
-    "literature.diaz_rodriguez_forward_transfer": Metric(
-        name="literature.diaz_rodriguez_forward_transfer",
-        function=literature.diaz_rodriguez_forward_transfer,
-        source="Diaz-Rodriguez et al. 2018",
-        higher_is_better=True,
-        summary="mean score on later periods (a score, not a change)",
-    ),
-    "distance.decay_rate": Metric(
-        name="distance.decay_rate",
-        function=distance.decay_rate,
-        source="Onward",
-        higher_is_better=False,
-        summary="score lost per period of distance into the future",
-    ),
-}
+METRICS = Catalogue(
+    "metric",
+    {
+        metric.name: metric
+        for metric in (
+            Metric(
+                name="clear.in_domain",
+                function=clear.in_domain,
+                source="CLEAR (Lin et al. 2021), supplement Eq. 4",
+                higher_is_better=True,
+                summary="mean score on the period just learned",
+            ),
+            Metric(
+                name="clear.next_domain",
+                function=clear.next_domain,
+                source="CLEAR (Lin et al. 2021), supplement Eq. 5",
+                higher_is_better=True,
+                summary="mean score on the period right after",
+            ),
+            Metric(
+                name="clear.accuracy",
+                function=clear.accuracy,
+                source="CLEAR (Lin et al. 2021), supplement Eq. 1",
+                higher_is_better=True,
+                summary="mean score on all periods learned so far",
+            ),
+            Metric(
+                name="clear.backward_transfer",
+                function=clear.backward_transfer,
+                source="CLEAR (Lin et al. 2021), supplement Eq. 2",
+                higher_is_better=True,
+                summary="mean score on earlier periods (a score, not a change)",
+            ),
+            Metric(
+                name="clear.forward_transfer",
+                function=clear.forward_transfer,
+                source="CLEAR (Lin et al. 2021), supplement Eq. 3",
+                higher_is_better=True,
+                summary="mean score on later periods (a score, not a change)",
+            ),
+            Metric(
+                name="clear.challenge_score",
+                function=clear.challenge_score,
+                source="CLEAR challenge, CVPR 2022",
+                higher_is_better=True,
+                summary="mean of in-domain, next-domain, backward and forward transfer",
+            ),
+            Metric(
+                name="literature.gem_average_accuracy",
+                function=literature.gem_average_accuracy,
+                source="GEM (Lopez-Paz and Ranzato 2017)",
+                higher_is_better=True,
+                summary="mean score of the final model over all periods",
+            ),
+            Metric(
+                name="literature.gem_backward_transfer",
+                function=literature.gem_backward_transfer,
+                source="GEM (Lopez-Paz and Ranzato 2017)",
+                higher_is_better=True,
+                summary="mean change from just learned to final model",
+            ),
+            Metric(
+                name="literature.gem_forward_transfer",
+                function=literature.gem_forward_transfer,
+                source="GEM (Lopez-Paz and Ranzato 2017)",
+                higher_is_better=True,
+                summary="mean gain over an untrained model on the period about to be learned",
+                needs_baseline=True,
+            ),
+            Metric(
+                name="literature.chaudhry_forgetting",
+                function=literature.chaudhry_forgetting,
+                source="RWalk (Chaudhry et al. 2018)",
+                higher_is_better=False,
+                summary="mean drop from the best earlier model to the final model",
+            ),
+            Metric(
+                name="literature.diaz_rodriguez_accuracy",
+                function=literature.diaz_rodriguez_accuracy,
+                source="Diaz-Rodriguez et al. 2018",
+                higher_is_better=True,
+                summary="mean score on all periods learned so far",
+            ),
+            Metric(
+                name="literature.diaz_rodriguez_backward_transfer",
+                function=literature.diaz_rodriguez_backward_transfer,
+                source="Diaz-Rodriguez et al. 2018",
+                higher_is_better=True,
+                summary="mean change since just learned, over all later models",
+            ),
+            Metric(
+                name="literature.diaz_rodriguez_remembering",
+                function=literature.diaz_rodriguez_remembering,
+                source="Diaz-Rodriguez et al. 2018",
+                higher_is_better=True,
+                summary="one minus the loss part of backward transfer; scores from 0 to 1",
+            ),
+            Metric(
+                name="literature.diaz_rodriguez_positive_backward_transfer",
+                function=literature.diaz_rodriguez_positive_backward_transfer,
+                source="Diaz-Rodriguez et al. 2018",
+                higher_is_better=True,
+                summary="the gain part of backward transfer",
+            ),
+            Metric(
+                name="literature.diaz_rodriguez_forward_transfer",
+                function=literature.diaz_rodriguez_forward_transfer,
+                source="Diaz-Rodriguez et al. 2018",
+                higher_is_better=True,
+                summary="mean score on later periods (a score, not a change)",
+            ),
+            Metric(
+                name="distance.decay_rate",
+                function=distance.decay_rate,
+                source="Onward",
+                higher_is_better=False,
+                summary="score lost per period of distance into the future",
+            ),
+        )
+    },
+    "onward.metrics",
+)
+"""By name; a package adds one as a `Metric` by an entry point."""

@@ -1,44 +1,129 @@
-"""Models for the gradient learner."""
+"""Models for the gradient learner: a hand-written catalogue, one file each.
 
-from collections.abc import Callable, Mapping
-from functools import partial
+To add one, write its file and its line here. A model is imported when it is made, so that knowing
+what there is takes no learning framework.
+"""
 
-import torch
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
-from onward.models.clip import Clip
-from onward.models.clip_config import CONFIGS
-from onward.models.convnet import ConvNet
-from onward.models.heads import make_head
-from onward.models.mlp import MLP
-from onward.models.model import Model
-from onward.models.resnet32 import ResNet32
-from onward.models.resnet50d import ResNet50D
-from onward.models.small_detectors import SmallRCNN, SmallSwin
-from onward.models.torchvision_detectors import FasterRCNN, FasterRCNNSwin
-from onward.models.torchvision_resnet import ResNet18, ResNet50
+from onward.catalogue import Catalogue
 
+if TYPE_CHECKING:
+    import torch
 
-def linear(
-    shape: tuple[int, ...], classes: int, generator: torch.Generator, *, head: str = "linear"
-) -> Model:
-    """Make a model that is a head and nothing else."""
-    return make_head(head, shape, classes, generator)
+    from onward.models.model import Model
+
+__all__ = ["MODELS", "Model", "ModelCard"]
 
 
-MODELS: Mapping[str, Callable[..., Model]] = {
-    "linear": linear,
-    "mlp": MLP,
-    **{name: partial(Clip, config=config) for name, config in CONFIGS.items()},
-    "convnet": ConvNet,
-    "resnet18": ResNet18,
-    "resnet32": ResNet32,
-    "resnet50": ResNet50,
-    "resnet50d": ResNet50D,
-    "faster_rcnn": FasterRCNN,
-    "faster_rcnn_swin": FasterRCNNSwin,
-    "small_rcnn": SmallRCNN,
-    "small_swin": SmallSwin,
-}
-"""By name: called with the shape of an input, the number of classes, a generator and ``head=``."""
+@dataclass(frozen=True)
+class ModelCard:
+    """A model of the catalogue.
 
-__all__ = ["MODELS", "Model"]
+    Parameters
+    ----------
+    name
+        What it is called.
+    place
+        Where it is made, as ``module:name``: a class or function that is called with the shape of
+        an input, the number of classes, a generator and ``head=``.
+    reads
+        What its inputs are.
+    gives
+        What its outputs speak of.
+    takes
+        The numbers of a recipe that it takes as further arguments.
+    of_imagenet
+        Whether it was made for ImageNet's photos, and weights that have learned from them are
+        published.
+    fixed
+        Further arguments that make it what it is.
+    """
+
+    name: str
+    place: str
+    reads: Literal["numbers", "images", "pairs"] = "images"
+    gives: Literal["classes", "boxes", "directions"] = "classes"
+    takes: tuple[str, ...] = ()
+    of_imagenet: bool = False
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(
+        self, shape: tuple[int, ...], classes: int, generator: "torch.Generator", **options: Any
+    ) -> "Model":
+        """Make it, with weights that the generator draws."""
+        module, name = self.place.split(":")
+        make = getattr(importlib.import_module(module), name)
+        made: Model = make(shape, classes, generator, **self.fixed, **options)
+        return made
+
+    @property
+    def summary(self) -> str:
+        """What it reads and gives, in words."""
+        return f"reads {self.reads}, gives {self.gives}"
+
+
+_NETWORK = ("side", "weights")
+_CLIP = ("weights", "recomputes")
+
+MODELS = Catalogue(
+    "model",
+    {
+        card.name: card
+        for card in (
+            ModelCard("linear", "onward.models.heads:linear", reads="numbers"),
+            ModelCard("mlp", "onward.models.mlp:MLP", reads="numbers", takes=("hidden",)),
+            ModelCard("convnet", "onward.models.convnet:ConvNet", takes=_NETWORK),
+            ModelCard(
+                "resnet18",
+                "onward.models.torchvision_resnet:ResNet18",
+                takes=_NETWORK,
+                of_imagenet=True,
+            ),
+            ModelCard("resnet32", "onward.models.resnet32:ResNet32", takes=_NETWORK),
+            ModelCard(
+                "resnet50",
+                "onward.models.torchvision_resnet:ResNet50",
+                takes=_NETWORK,
+                of_imagenet=True,
+            ),
+            ModelCard(
+                "resnet50d",
+                "onward.models.resnet50d:ResNet50D",
+                takes=_NETWORK,
+                of_imagenet=True,
+            ),
+            *(
+                ModelCard(name, f"onward.models.{place}", gives="boxes", takes=_NETWORK)
+                for name, place in {
+                    "faster_rcnn": "torchvision_detectors:FasterRCNN",
+                    "faster_rcnn_swin": "torchvision_detectors:FasterRCNNSwin",
+                    "small_rcnn": "small_detectors:SmallRCNN",
+                    "small_swin": "small_detectors:SmallSwin",
+                }.items()
+            ),
+            *(
+                ModelCard(
+                    name,
+                    "onward.models.clip:Clip",
+                    reads="pairs",
+                    gives="directions",
+                    takes=_CLIP,
+                    fixed={"config": name},
+                )
+                for name in ("clip_small", "clip_vit_b16", "clip_vit_b32")
+            ),
+        )
+    },
+    "onward.models",
+)
+"""By name; a package adds one as a `ModelCard` by an entry point."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Model":
+        return importlib.import_module("onward.models.model").Model
+    raise AttributeError(f"module 'onward.models' has no attribute {name!r}")

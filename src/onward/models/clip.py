@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from onward.errors import OnwardError
-from onward.models.clip_config import SMALL, ClipConfig
+from onward.models.clip_config import CONFIGS, SMALL, ClipConfig
 from onward.models.device import device
 from onward.models.drawing import drawing_from
 from onward.models.few import few
@@ -44,7 +44,7 @@ class Clip:
     generator
         Draws the weights.
     config
-        What it is made of.
+        What it is made of, or the name of one of `CONFIGS`.
     head
         Has to be ``linear``.
     weights
@@ -63,7 +63,7 @@ class Clip:
         classes: int,
         generator: torch.Generator,
         *,
-        config: ClipConfig = SMALL,
+        config: ClipConfig | str = SMALL,
         head: str = "linear",
         weights: str | None = None,
         recomputes: bool = False,
@@ -71,10 +71,11 @@ class Clip:
         if head != "linear":
             raise OnwardError(f"expected a linear head for CLIP, found {head!r}")
         self._layout = PairLayout(shape)
-        self._config, self.classes = config, classes
+        self._config = CONFIGS[config] if isinstance(config, str) else config
+        self.classes = classes
         self._device, self._recomputes = device(), recomputes
         self._weights = None if weights is None else Path(weights).expanduser()
-        self._tokens = config.tokens()
+        self._tokens = self._config.tokens()
         self._take(self._made(generator))
         visual = self._net.visual
         self._side = _pair(visual.image_size)

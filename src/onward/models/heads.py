@@ -51,3 +51,10 @@ def make_head(
         raise unknown("head", kind, HEADS, "docs/design.md")
     options = {"normal": True} if normal and kind == "linear" else {}
     return HEADS[kind](shape, classes, generator, **options)
+
+
+def linear(
+    shape: tuple[int, ...], classes: int, generator: torch.Generator, *, head: str = "linear"
+) -> Model:
+    """Make a model that is a head and nothing else."""
+    return make_head(head, shape, classes, generator)

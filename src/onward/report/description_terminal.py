@@ -7,6 +7,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from onward.errors import first_few
+
 _CLASSES = 6
 _WIDTH = 9
 _LISTED = 4
@@ -115,15 +117,9 @@ def _count(count: int) -> str:
 
 def _come_and_go(found: Mapping[str, Any]) -> Iterator[Text]:
     for word, changes in (("Come", found["come"]), ("Go", found["go"])):
-        told = [f"{_few(names)} ({period})" for period, names in changes.items()]
-        more = f"; also in {len(told) - _LISTED} more periods" if len(told) > _LISTED else ""
-        text = "; ".join(told[:_LISTED]) + more
+        told = [f"{first_few(names, most=_LISTED)} ({period})" for period, names in changes.items()]
+        text = first_few(told, "; ", _LISTED)
         yield Text.assemble((f"{word}: ", "bold"), text or "no class")
-
-
-def _few(names: list[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
 
 
 def _repeated(found: Mapping[str, Any]) -> Text:

@@ -12,6 +12,7 @@ import jinja2
 
 from onward.errors import OnwardError
 from onward.files import storage, write_atomic
+from onward.methods import METHODS
 from onward.report import figures, words
 from onward.report.comparison import Comparison, against, decided_best
 from onward.report.decay import class_decay, curve
@@ -129,6 +130,7 @@ def _context(records: Sequence[RunRecord], settings: Sequence[list[Summary]]) ->
         "findings": findings(settings, card),
         "labels": sorted(palette),
         "words": words,
+        "methods": METHODS,
         "baseline": BASELINE,
         "runs": len(used),
         "unfinished": unfinished(records),
@@ -187,7 +189,7 @@ def _matrix(item: Summary, limits: tuple[float, float]) -> Picture:
     figure = figures.score_matrices([item], limits)
     known = shown_metrics([item])
     means = ", ".join(
-        f"{words.METRICS[name][0]} {100 * item.metrics[name].mean:.1f} %" for name in known
+        f"{words.metric_words(name)[0]} {100 * item.metrics[name].mean:.1f} %" for name in known
     )
     return Picture(
         figures.to_data_uri(figure), f"Score matrix of {item.label}, {item.protocol}: {means}."

@@ -73,11 +73,13 @@ class Measure:
 class Summary:
     """One method under one protocol: complete runs that differ in nothing but their seed.
 
-    ``records`` are in the order of their seeds, and so is every `Measure`.
+    ``records`` are in the order of their seeds, and so is every `Measure`. ``more`` are metrics of
+    the catalogue that were asked for beside the usual ones.
     """
 
     label: str
     records: tuple[RunRecord, ...]
+    more: tuple[str, ...] = ()
 
     @property
     def spec(self) -> RunSpec:
@@ -118,7 +120,7 @@ class Summary:
         if self.spec.protocol.get("curve"):
             areas = [_area(record) for record in self.records]
             found["area_below_curve"] = Measure(tuple(areas))
-        return found
+        return found | {name: self._measure(name) for name in self.more}
 
     @cached_property
     def static(self) -> dict[str, Measure]:
@@ -140,11 +142,11 @@ class Summary:
         return TEST in self.records[0].static_tests and self.spec.task == "one_label"
 
     def _measure(self, name: str) -> Measure:
-        function = CATALOGUE[name].function
+        function = CATALOGUE.find(name).function
         return Measure(tuple(function(matrix) for matrix in self.matrices))
 
 
-def summarise(records: Iterable[RunRecord]) -> list[Summary]:
+def summarise(records: Iterable[RunRecord], more: Sequence[str] = ()) -> list[Summary]:
     """Average complete runs over their seeds; leave the incomplete ones out (see `unfinished`).
 
     Parameters
@@ -152,6 +154,8 @@ def summarise(records: Iterable[RunRecord]) -> list[Summary]:
     records
         Runs of any methods, protocols and seeds; those that share everything but the seed are
         averaged.
+    more
+        Metrics of the catalogue beside the usual ones.
 
     Returns
     -------
@@ -163,7 +167,9 @@ def summarise(records: Iterable[RunRecord]) -> list[Summary]:
     _refuse_other_data(members[0].spec for members in groups.values())
     labels = _labels([members[0].spec for members in groups.values()])
     summaries = [
-        Summary(labels[key], tuple(sorted(members, key=lambda record: record.spec.seed)))
+        Summary(
+            labels[key], tuple(sorted(members, key=lambda record: record.spec.seed)), tuple(more)
+        )
         for key, members in groups.items()
     ]
     return sorted(summaries, key=_order)
@@ -182,6 +188,7 @@ def shown_metrics(summaries: Sequence[Summary]) -> list[str]:
     elif summaries[0].spec.task == "boxes":
         # CLAD-D's domains have no order in time: what counts is all of them, in the end.
         names = [FINAL, "in_domain", "backward_transfer"]
+    names += summaries[0].more
     filled = (item.metrics for item in summaries)
     known = {name for found in filled for name, measure in found.items() if measure.known}
     return [name for name in names if name in known]

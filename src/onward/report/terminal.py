@@ -11,7 +11,7 @@ from rich.text import Text
 
 from onward.report.comparison import decided_best
 from onward.report.summary import Measure, Summary, by_setting, shown_metrics
-from onward.report.words import METRICS
+from onward.report.words import metric_words
 
 
 def tables(summaries: Sequence[Summary]) -> list[Table]:
@@ -46,7 +46,7 @@ def table(summaries: Sequence[Summary]) -> Table:
     )
     result.add_column("method", overflow="fold", max_width=18)
     for name in shown:
-        heading = METRICS[name][0].replace("-", " ").replace(" ", "\n")
+        heading = metric_words(name)[0].replace("-", " ").replace(" ", "\n")
         result.add_column(heading, justify="right", no_wrap=True)
     result.add_column("CPU\nseconds", justify="right", no_wrap=True)
     result.add_column("stored\nsamples", justify="right", no_wrap=True)

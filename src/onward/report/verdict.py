@@ -8,7 +8,7 @@ from onward.report.comparison import compare_methods, decided_best
 from onward.report.decay import staleness
 from onward.report.provenance import StreamCard, years_by_distance
 from onward.report.summary import Summary
-from onward.report.words import METRICS, decision, seeds
+from onward.report.words import decision, metric_words, seeds
 
 BASELINE = "finetune"
 
@@ -86,7 +86,7 @@ def _leader(question: str, summaries: Sequence[Summary], metric: str) -> Finding
     if len(ranked) < 2:
         return None
     best, others = ranked[0], ranked[1:]
-    name, periods = METRICS[metric]
+    name, periods = metric_words(metric)
     answer = (
         f"{best.label} has the highest mean, {best.metrics[metric].percent()} %; "
         f"{others[-1].label} the lowest, {others[-1].metrics[metric].percent()} %."

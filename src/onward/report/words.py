@@ -1,8 +1,9 @@
 """What the short names mean, for people who have not read the papers."""
 
+from onward.metrics import METRICS as CATALOGUE
 from onward.metrics.paired import Verdict
 
-METRICS = {
+_METRICS = {
     "next_domain": ("next-domain", "the period right after"),
     "forward_transfer": ("forward transfer", "all later periods"),
     "in_domain": ("in-domain", "the period just learned"),
@@ -14,38 +15,17 @@ METRICS = {
     "pooled": ("pooled", "all samples so far as one test, after the last period"),
     "pooled_mean": ("pooled mean", "the same after each period, on average"),
 }
-"""By name: how a metric is written, and which periods it averages."""
 
-METHODS = {
-    "agem": "goes on with the new samples, but takes no step against its memory",
-    "bic": "as icarl_cnn, then corrects the new classes on a few samples that were held out",
-    "biased_reservoir": "trains on a memory that prefers recent samples, from its last weights",
-    "c1": "replays five old samples beside five new ones, and merges heads that are trained anew",
-    "c2": "replays six old samples beside four new ones, by Adam, with softened labels",
-    "c3": "learns features by contrast and a head by focal loss, and keeps doubtful samples",
-    "cumulative": "keeps every sample and trains on all of them, from its last weights",
-    "cumulative_equal": "trains on new samples and as many old ones, alike of every period",
-    "cumulative_exp": "trains on new samples and as many old ones, fewer of older periods",
-    "cwr": "trains a temporary head and merges it into a lasting one, class by class",
-    "d1": "goes on with new images; maps and proposals of stored ones stay as they were",
-    "d2": "replays images with many rare objects, and stays close to what it said of them",
-    "d3": "goes on with two new images and two old ones at a time",
-    "er": "replays a memory of old samples beside the new ones",
-    "er_infinite": "keeps every sample and replays it with the labels that it came with",
-    "ewc": "goes on with the new samples, held back where weights matter for old ones (Fisher)",
-    "finetune": "goes on from its last weights with the new samples only",
-    "gdumb": "starts anew with every period, from a class-balanced memory",
-    "icarl_cnn": "replays a few samples of each class; of old ones it learns what it said before",
-    "icarl_norm": "as icarl_cnn, with a last layer that compares directions only",
-    "lucir": "replays a few samples of each class, with old weights frozen and features held fast",
-    "lwf": "goes on with the new samples, but stays close to what the last model says of them",
-    "nap": "learns the first period and nothing after it",
-    "oversample": "fills every batch up with old samples of the classes that are rare in it",
-    "reservoir": "trains on a uniform memory of everything seen, from its last weights",
-    "scratch": "starts anew with every period, from that period alone",
-    "si": "goes on with the new samples, held back where weights did the work before",
-}
-"""By label: what a method of the catalogue does when a period arrives."""
+
+def metric_words(name: str) -> tuple[str, str]:
+    """Return how a metric is written, and what it averages: of the catalogue's, what it measures.
+
+    Examples
+    --------
+    >>> metric_words("in_domain")
+    ('in-domain', 'the period just learned')
+    """
+    return _METRICS[name] if name in _METRICS else (name, CATALOGUE[name].summary)
 
 
 def decision(verdict: Verdict) -> str:

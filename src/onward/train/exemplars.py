@@ -6,7 +6,7 @@ import numpy as np
 
 from onward.budget import Budget
 from onward.errors import OnwardError
-from onward.memory import Memory, PerClass, Reservoir
+from onward.memory import MEMORIES, Memory, PerClass
 from onward.pairs import as_bytes
 from onward.train.kept import Kept, whole
 from onward.train.method import may_read_again
@@ -78,7 +78,7 @@ class Exemplars:
 
 
 def memory_for(
-    setting: Setting, memory: int | None, per_class: int | None
+    setting: Setting, memory: int | None, per_class: int | None, kind: str = "reservoir"
 ) -> Kept[Memory] | Exemplars:
     """Return the memory of a method that can have either kind, ready to be used.
 
@@ -90,6 +90,8 @@ def memory_for(
         How many samples a reservoir keeps, or
     per_class
         how many exemplars of each class there are.
+    kind
+        Which memory of the catalogue keeps so many samples.
     """
     if memory is not None and per_class is not None:
         raise OnwardError(
@@ -98,7 +100,7 @@ def memory_for(
         )
     number = setting.recipe.per_class if memory is None and per_class is None else per_class
     made: Kept[Memory] | Exemplars
-    made = Kept(Reservoir, memory) if number is None else Exemplars(number)
+    made = Kept(MEMORIES.find(kind), memory) if number is None else Exemplars(number)
     made.begin(setting)
     return made
 

@@ -10,9 +10,10 @@ import torch
 
 from onward.budget import Budget, working
 from onward.crew import crew
-from onward.errors import DamagedFolderError, DivergedError, OnwardError, unknown
-from onward.models import MODELS, Model
+from onward.errors import DamagedFolderError, DivergedError, OnwardError
+from onward.models import MODELS
 from onward.models.in_parts import InParts
+from onward.models.model import Model
 from onward.models.spread import Spread
 from onward.results.state import load_state, save_state
 from onward.seeds import Draws, draws
@@ -173,28 +174,17 @@ class GradientLearner:
         return self._model
 
     def _new_model(self, classes: int) -> Model:
-        name, head = self._recipe.model, self.method.head
-        if name not in MODELS:
-            raise unknown("model", name, MODELS, "onward.models.MODELS")
-        sizes: dict[str, Any] = {"hidden": self._recipe.hidden} if name == "mlp" else {}
-        if self._recipe.recomputes:
-            if not name.startswith("clip"):
+        card, recipe = MODELS.find(self._recipe.model), self._recipe
+        options = {name: getattr(recipe, name) for name in card.takes}
+        for name in ("side", "weights", "recomputes"):
+            if name not in card.takes and getattr(recipe, name):
+                takers = [other.name for other in MODELS.values() if name in other.takes]
                 raise OnwardError(
-                    f"expected CLIP for a recipe with recomputes, found the model {name}. Leave it "
-                    "out, or choose another model"
+                    f"expected a model that takes {name} = {getattr(recipe, name)}, found "
+                    f"{card.name}. Leave it out, or choose one of {', '.join(takers)}"
                 )
-            sizes["recomputes"] = True
-        for name_of in ("side", "weights"):
-            given = getattr(self._recipe, name_of)
-            if given is None:
-                continue
-            if name in ("linear", "mlp"):
-                raise OnwardError(
-                    f"expected a network of images to have {name_of} = {given}, found the model "
-                    f"{name}. Leave it out, or choose another model"
-                )
-            sizes[name_of] = given
-        model = MODELS[name](self._shape, classes, self._generator(), head=head, **sizes)
+        head = self.method.head
+        model = card(self._shape, classes, self._generator(), head=head, **options)
         if self._recipe.at_once is not None:
             model = InParts(model, self._recipe.at_once)
         return Spread(model, crew()) if crew().size > 1 else model

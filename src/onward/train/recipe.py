@@ -18,8 +18,6 @@ Augment = Literal[
     "turn_scale_shift",
 ]
 Schedule = Literal["steps", "cosine", "constant_cosine"]
-OF_IMAGENET = ("resnet18", "resnet50", "resnet50d")
-"""Networks that were made for ImageNet's photos, and whose weights are published."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,46 @@
+"""A method: one class below `GradientMethod`, and its card."""
+
+from typing import TYPE_CHECKING, Any
+
+from onward.budget import Budget
+from onward.methods import MethodCard
+from onward.train.method import GradientMethod
+from onward.train.weights import copied, fitted, to_arrays, to_tensors
+from onward.types import View
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from onward.models import Model
+
+
+class Averaged(GradientMethod):
+    """Finetune, and go half of the way back to the weights before.
+
+    Parameters
+    ----------
+    share
+        How much of what was learned is kept.
+    """
+
+    def __init__(self, *, share: float = 0.5) -> None:
+        self._share = share
+        self._before: dict[str, Tensor] = {}
+
+    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+        """Mix the weights with those before."""
+        before = fitted(self._before, model.parameters) if self._before else copied(model)
+        for name, parameter in model.parameters.items():
+            parameter.copy_(before[name].lerp(parameter, self._share))
+        self._before = copied(model)
+
+    def state(self) -> dict[str, Any]:
+        """Return the weights before."""
+        return {"before": to_arrays(self._before)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take them back."""
+        self._before = to_tensors(state["before"])
+
+
+CARD = MethodCard("averaged", Averaged, "onward-extra")

@@ -1,0 +1,5 @@
+"""A model: here, one of Onward's with another size."""
+
+from onward.models import ModelCard
+
+CARD = ModelCard("narrow", "onward.models.mlp:MLP", reads="numbers", fixed={"hidden": 12})

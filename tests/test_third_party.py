@@ -1,0 +1,113 @@
+"""What another package adds by entry points is found everywhere, and refused if it clashes."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "onward-extra"
+LISTED = {
+    "methods": "averaged",
+    "metrics": "extra.worst_next",
+    "memories": "latest",
+    "models": "narrow",
+    "tasks": "two_guesses",
+    "benchmarks": "seasons",
+    "tables": "extra/table1",
+}
+
+
+def installed(folder: Path, name: str = "onward-extra") -> Path:
+    """Write what pip writes for an installed package: its metadata, beside a way to its code."""
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
+    info = folder / f"{name.replace('-', '_')}-{project['version']}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {project['version']}\n"
+    )
+    lines = []
+    for group, points in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{key} = {value}" for key, value in points.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+    return folder
+
+
+def onward(*words: str, site: list[Path], code: int = 0) -> str:
+    path = [str(EXAMPLE), *map(str, site), os.environ.get("PYTHONPATH", "")]
+    done = subprocess.run(
+        [sys.executable, "-m", "onward", *words],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, path))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return [installed(tmp_path_factory.mktemp("site"))]
+
+
+def test_everything_is_listed_with_its_origin(site: list[Path]) -> None:
+    found = json.loads(onward("list", "--json", site=site))
+    for kind, name in LISTED.items():
+        (entry,) = [entry for entry in found[kind] if entry["name"] == name]
+        assert entry["added by"] == "onward-extra 1.0"
+        assert {each["added by"] for each in found[kind]} == {"", "onward-extra 1.0"}
+
+
+def test_the_grid_has_its_row_and_its_column(site: list[Path]) -> None:
+    cells = json.loads(onward("list", "grid", "--json", site=site))
+    mine = {(cell["method"], cell["benchmark"]): cell for cell in cells}
+    assert mine["averaged", "clad-d"]["runs"]
+    assert mine["er", "seasons"]["runs"]
+    assert "four seasons from the start" in mine["bic", "seasons"]["reason"]
+
+
+def test_it_runs_and_is_checked(site: list[Path], tmp_path: Path) -> None:
+    out = str(tmp_path / "results")
+    asked = ("--metric", "extra.worst_next", "--json")
+    (mine,) = json.loads(
+        onward("run", "seasons", "--method", "averaged", "--out", out, *asked, site=site)
+    )
+    assert 0 < mine["metrics"]["extra.worst_next"]["mean"] <= 1
+    words = ("run", "seasons", "--method", "er", "--model", "narrow", "--out", out, "--json")
+    (kept,) = json.loads(onward(*words, "--option", "kind=latest", site=site))
+    assert kept["options"] == {"kind": "latest"}
+    assert kept["cost"]["parameters"] == 12 * (6 + 1) + 4 * (12 + 1)
+    onward("check", "results", out, site=site)
+    onward("check", "stream", "seasons", site=site)
+
+
+@pytest.mark.slow
+def test_its_method_passes_all_checks_and_its_table_is_made(
+    site: list[Path], tmp_path: Path
+) -> None:
+    onward("check", "method", "averaged", site=site)
+    words = ("reproduce", "extra/table1", "--out", str(tmp_path / "extra"), "--json")
+    found = json.loads(onward(*words, site=site))
+    assert found["table"] == "extra/table1"
+
+
+def test_two_packages_with_one_name_are_refused(site: list[Path], tmp_path: Path) -> None:
+    other = installed(tmp_path / "other", "other-extra")
+    said = onward("list", "methods", site=[*site, other], code=2)
+    assert "'averaged'" in said
+    assert "onward-extra 1.0" in said
+    assert "other-extra 1.0" in said
+
+
+def test_a_package_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+    info = tmp_path / "broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[onward.methods]\nbroken = no_such_module:CARD\n")
+    said = onward("list", "methods", site=[tmp_path], code=2)
+    assert "broken 1.0 (no_such_module:CARD)" in said
+    assert "Traceback" not in said

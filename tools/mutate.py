@@ -1,0 +1,242 @@
+"""Change the package in small ways, and see whether a test notices: a mutation run.
+
+    python tools/mutate.py [--sample 200] [--seed 0] [--jobs 2] [--out mutants.csv] [--only 12,31]
+
+A mutant is one place of the syntax tree that says something else: another comparison, another
+operator, a number one larger, a condition turned round, a statement left out. Places are drawn at
+random from metrics, memories, methods, protocols and results. Each mutant lives in a copy of
+``src``; the tests that stand nearest to its file are asked first, then those of its package, and
+the first that fails has killed it. Survivors are printed with the line that was changed.
+"""
+
+import argparse
+import ast
+import csv
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "onward"
+WHERE = ("metrics", "memory", "methods", "results", "protocols.py")
+# What knows a package's work from outside, once its own tests have let a mutant live.
+FARTHER = {
+    "metrics": ["tests/report", "tests/reproduce/test_claims.py"],
+    "memory": ["tests/methods", "tests/checks/test_catalogue.py"],
+    "methods": ["tests/checks/test_catalogue.py", "tests/grid"],
+    "results": ["tests/cli", "tests/report", "tests/test_sweep.py"],
+    "protocols.py": ["tests/benchmarks/test_clear.py", "tests/checks", "tests/grid"],
+}
+SECONDS = 240
+_COMPARED = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+_COMPUTED = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Add,
+    ast.BitOr: ast.BitAnd,
+    ast.BitAnd: ast.BitOr,
+    ast.MatMult: ast.Mult,
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: a part of a file, and what stands there instead."""
+
+    number: int
+    path: Path
+    line: int
+    before: str
+    after: str
+    start: int
+    end: int
+
+    def text(self) -> str:
+        """Return the file with the change in it."""
+        whole = self.path.read_bytes()
+        return (whole[: self.start] + self.after.encode() + whole[self.end :]).decode()
+
+    def __str__(self) -> str:
+        before, after = (" ".join(text.split())[:90] for text in (self.before, self.after))
+        return f"{self.path.relative_to(ROOT)}:{self.line}  {before}  ->  {after or '(nothing)'}"
+
+
+def changes(node: ast.AST) -> Iterator[str]:
+    """Return what a node could say instead."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARED:
+        other = _COMPARED[type(node.ops[0])]()
+        yield ast.unparse(ast.Compare(node.left, [other], node.comparators))
+    elif isinstance(node, ast.BinOp) and type(node.op) in _COMPUTED:
+        if not isinstance(node.left, ast.Constant | ast.JoinedStr) or isinstance(
+            getattr(node.left, "value", None), int | float
+        ):
+            yield f"({ast.unparse(ast.BinOp(node.left, _COMPUTED[type(node.op)](), node.right))})"
+    elif isinstance(node, ast.BoolOp):
+        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield f"({ast.unparse(ast.BoolOp(other, node.values))})"
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
+        yield f"({ast.unparse(node.operand)})"
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield str(not node.value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        yield repr(node.value + 1)
+    elif isinstance(node, ast.IfExp):
+        yield f"({ast.unparse(node.orelse)})"
+    elif isinstance(node, ast.AugAssign) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    ):
+        yield "pass"
+
+
+def _is_call(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+
+
+def places(path: Path) -> Iterator[tuple[ast.AST, str]]:
+    """Return the nodes of a file that can be changed; types are nothing to change."""
+    tree = ast.parse(path.read_bytes())
+    passed: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        for name in ("annotation", "returns"):
+            part = getattr(node, name, None)
+            if part is not None:
+                passed.update(ast.walk(part))
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            passed.update(ast.walk(node))
+        if isinstance(node, ast.Raise):
+            # The words of a message are a matter of taste.
+            passed.update(ast.walk(node))
+    for node in ast.walk(tree):
+        if node not in passed:
+            yield from ((node, after) for after in changes(node))
+
+
+def mutants(sample: int, seed: int) -> list[Mutant]:
+    """Draw mutants, the same ones for the same seed and the same code."""
+    files = [
+        path
+        for name in WHERE
+        for path in (
+            [PACKAGE / name] if name.endswith(".py") else sorted((PACKAGE / name).glob("*.py"))
+        )
+    ]
+    found = []
+    for path in files:
+        whole = path.read_bytes()
+        begins = [0]
+        for line in whole.splitlines(keepends=True):
+            begins.append(begins[-1] + len(line))
+        for node, after in places(path):
+            start = begins[node.lineno - 1] + node.col_offset
+            end = begins[node.end_lineno - 1] + node.end_col_offset
+            found.append((path, node.lineno, whole[start:end].decode(), after, start, end))
+    drawn = random.Random(seed).sample(found, min(sample, len(found)))
+    print(f"{len(drawn)} of {len(found):,} mutants of {len(files)} files, seed {seed}", flush=True)
+    return [Mutant(number, *each) for number, each in enumerate(drawn)]
+
+
+def near(path: Path) -> list[str]:
+    """Return a file's doctests, and the tests of its package that name it or what it defines."""
+    package, module = path.parent.name, path.stem
+    names = [
+        node.name
+        for node in ast.parse(path.read_bytes()).body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
+    ]
+    words = [f"onward.{package}.{module}", f"test_{module}", *names]
+    found = [
+        str(test.relative_to(ROOT))
+        for test in sorted((ROOT / "tests").rglob("test_*.py"))
+        if test.name == f"test_{module}.py" or any(word in test.read_text() for word in words)
+    ]
+    own = [test for test in found if f"/{package}/" in test]
+    return [str(path.relative_to(ROOT)), *own]
+
+
+def killed(mutant: Mutant, folder: Path) -> str | None:
+    """Return which tests have noticed a mutant, or None if all let it live."""
+    copy = folder / f"src-{mutant.number}"
+    shutil.copytree(ROOT / "src", copy)
+    (copy / mutant.path.relative_to(ROOT / "src")).write_text(mutant.text())
+    package = mutant.path.relative_to(PACKAGE).parts[0]
+    stages = [near(mutant.path), [f"tests/{package}"], FARTHER[package]]
+    try:
+        for stage in stages:
+            there = [
+                # A file's own examples are those of the copy.
+                str(copy / Path(name).relative_to("src")) if name.startswith("src/") else name
+                for name in stage
+                if (ROOT / name).exists()
+            ]
+            if there and not passes(there, copy):
+                return " ".join(stage[:3])
+        return None
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
+
+
+def passes(tests: list[str], source: Path) -> bool:
+    """Whether all of some tests pass with another source."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-c", "pyproject.toml", "-x", "-q", "-n", "0", *tests],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode in (0, 5)
+
+
+def main() -> None:
+    """Draw mutants, try them, and list who survived."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sample", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=Path("mutants.csv"))
+    parser.add_argument("--only", default="", help="Numbers of mutants to try again.")
+    asked = parser.parse_args()
+    drawn = mutants(asked.sample, asked.seed)
+    only = {int(number) for number in asked.only.split(",") if number}
+    tried = [mutant for mutant in drawn if not only or mutant.number in only]
+    survivors, lines = [], []
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(asked.jobs) as pool:
+        work = pool.map(lambda mutant: (mutant, killed(mutant, Path(folder))), tried)
+        for done, (mutant, by) in enumerate(work, 1):
+            lines.append((mutant.number, by or "", str(mutant)))
+            if by is None:
+                survivors.append(mutant)
+                print(f"{done:4} lives  #{mutant.number} {mutant}", flush=True)
+            with asked.out.open("w", newline="") as file:
+                csv.writer(file).writerows([("number", "killed by", "mutant"), *lines])
+    share = 1 - len(survivors) / len(tried)
+    print(f"{len(tried)} mutants, {len(tried) - len(survivors)} killed: {share:.1%}")
+
+
+if __name__ == "__main__":
+    main()
