@@ -1,6 +1,5 @@
 """A tiny stream for every benchmark: what the catalogue says of it, on a few samples."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -95,11 +94,9 @@ _BY_TASK_KIND: Mapping[str, Callable[[Listed, Protocol, MethodCard | None], Benc
 
 def _felt(made: Benchmark) -> dict[str, float]:
     """Return the limits of a protocol as a tiny stream feels them."""
-    recipe = made.recipes[made.recipe]
-    # What the benchmark's own recipe is to say is no limit here.
-    limits = {name: most for name, most in made.protocol.limits.items() if most < math.inf}
-    if "stored_samples" in limits and recipe.memory is not None:
-        limits["stored_samples"] = min(limits["stored_samples"], recipe.memory)
+    limits, memory = dict(made.protocol.limits), made.recipes[made.recipe].memory
+    if "stored_samples" in limits and memory is not None:
+        limits["stored_samples"] = min(limits["stored_samples"], memory)
     return limits
 
 
