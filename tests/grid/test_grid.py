@@ -81,6 +81,29 @@ def test_a_run_that_makes_no_sense_is_refused(
     _assert_tells(" ".join(err.split()), cell)
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("d1", "--benchmark", "clear"), "d1 needs things that have a place in an image"),
+        (("er", "--benchmark", "claer"), "Did you mean 'clear'?"),
+        (("er", "--benchmark", "clear", "--protocol", "iid"), "found both"),
+    ],
+)
+def test_a_check_that_makes_no_sense_is_refused(
+    onward: Terminal, words: tuple[str, ...], message: str
+) -> None:
+    code, _, err = onward("check", "method", *words)
+    assert code == 2
+    assert message in " ".join(err.split())
+
+
+@pytest.mark.slow
+def test_a_cell_can_be_checked_by_hand(onward: Terminal) -> None:
+    code, out, _ = onward("check", "method", "patching", "--benchmark", "clad-c")
+    assert code == 0
+    assert "0 failed, 0 skipped" in out
+
+
 def _assert_tells(message: str, cell: Cell) -> None:
     """Assert that what is missing is named, and three methods that fit."""
     assert cell.misfit is not None
