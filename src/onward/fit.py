@@ -5,6 +5,7 @@ not, and why. Nobody lists which goes with which.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 CLASSES = "classes"
 CLASS_OUTPUTS = "class outputs"
@@ -13,7 +14,6 @@ ONE_CLASS = "one class"
 NEW_CLASSES = "new classes"
 IMAGES = "images"
 PLACES = "places"
-PERIODS = "periods"
 SECOND_LOOK = "second look"
 FULL_MEMORY = "full memory"
 
@@ -25,7 +25,6 @@ NEEDS: Mapping[str, str] = {
     NEW_CLASSES: "classes that arrive over time",
     IMAGES: "images as inputs",
     PLACES: "things that have a place in an image",
-    PERIODS: "periods that are shown as a whole",
     SECOND_LOOK: "a second look at new samples",
     FULL_MEMORY: "a memory of every sample",
 }
@@ -35,8 +34,21 @@ ONE_LOOK = "its budget is for one look, to train on"
 """Why there is no second one."""
 
 
-def misfit(method: str, needs: Mapping[str, str], *lacking: Mapping[str, str]) -> str | None:
-    """Return in one sentence why a method makes no sense there, or None if it does.
+@dataclass(frozen=True)
+class Misfit:
+    """Why a method makes no sense somewhere: what it needs, what for, and why it is not there."""
+
+    method: str
+    need: str
+    purpose: str
+    lack: str
+
+    def __str__(self) -> str:
+        return f"{self.method} needs {NEEDS[self.need]}, {self.purpose}; {self.lack}."
+
+
+def misfit(method: str, needs: Mapping[str, str], *lacking: Mapping[str, str]) -> Misfit | None:
+    """Return why a method makes no sense there, or None if it does.
 
     Parameters
     ----------
@@ -45,17 +57,17 @@ def misfit(method: str, needs: Mapping[str, str], *lacking: Mapping[str, str]) -
     needs
         What it needs, and what for.
     lacking
-        What a task kind, a protocol and a benchmark have not, and why.
+        What a task kind, a protocol and a benchmark have not, and why; who comes first is named.
 
     Examples
     --------
-    >>> misfit("gdumb", {CLASSES: "to balance its memory"}, {CLASSES: "a text belongs to no class"})
-    'gdumb needs samples that belong to classes, to balance its memory; a text belongs to no class.'
-    >>> misfit("er", {}, {CLASSES: "a text belongs to no class"}) is None
+    >>> print(misfit("gdumb", {CLASSES: "to balance its memory"}, {CLASSES: "a text has no class"}))
+    gdumb needs samples that belong to classes, to balance its memory; a text has no class.
+    >>> misfit("er", {}, {CLASSES: "a text has no class"}) is None
     True
     """
-    for need, purpose in needs.items():
-        for lacks in lacking:
+    for lacks in lacking:
+        for need, purpose in needs.items():
             if need in lacks:
-                return f"{method} needs {NEEDS[need]}, {purpose}; {lacks[need]}."
+                return Misfit(method, need, purpose, lacks[need])
     return None

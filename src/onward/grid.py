@@ -1,19 +1,34 @@
 """The grid: every method on every benchmark."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from onward.benchmarks import BENCHMARKS
+from onward.fit import Misfit
 from onward.methods import METHODS
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A method on a benchmark, in its usual protocol: whether it runs, or why it cannot."""
+    """A method on a benchmark, in its usual protocol: it runs, or there is a misfit."""
 
     method: str
     benchmark: str
-    runs: bool
-    reason: str | None
+    misfit: Misfit | None
+
+    @property
+    def runs(self) -> bool:
+        """Whether it runs."""
+        return self.misfit is None
+
+    @property
+    def reason(self) -> str | None:
+        """Why it cannot, in one sentence; None if it runs."""
+        return None if self.misfit is None else str(self.misfit)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {name: getattr(self, name) for name in ("method", "benchmark", "runs", "reason")}
 
 
 def grid() -> list[Cell]:
@@ -28,9 +43,8 @@ def grid() -> list[Cell]:
     gdumb needs samples that belong to classes, to balance its memory; a pair of image and text \
 belongs to no class.
     """
-    cells = []
-    for name, card in METHODS.items():
-        for benchmark, listed in BENCHMARKS.items():
-            reason = card.misfit(*listed.lacking)
-            cells.append(Cell(name, benchmark, reason is None, reason))
-    return cells
+    return [
+        Cell(name, benchmark, card.misfit(*listed.lacking))
+        for name, card in METHODS.items()
+        for benchmark, listed in BENCHMARKS.items()
+    ]

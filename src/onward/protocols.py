@@ -6,7 +6,7 @@ from typing import Literal
 
 from onward.budget import COMPUTE
 from onward.errors import OnwardError
-from onward.fit import FULL_MEMORY, ONE_LOOK, PERIODS, SECOND_LOOK
+from onward.fit import FULL_MEMORY, ONE_LOOK, SECOND_LOOK
 from onward.splits import Folds, Holdout, Released, Split
 from onward.stored import LATER
 
@@ -81,8 +81,6 @@ class Protocol:
     def lacks(self) -> Mapping[str, str]:
         """What a method cannot have under it, and why: see `onward.fit`."""
         found = {}
-        if self.batch is not None:
-            found[PERIODS] = "samples come a few at a time, with no word of where a period ends"
         if not self.limits.keys().isdisjoint({"passes", "macs"}):
             found[SECOND_LOOK] = ONE_LOOK
         if "stored_samples" in self.limits:

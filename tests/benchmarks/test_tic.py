@@ -14,8 +14,6 @@ from onward.data.dated_pairs import emoji_pairs
 from onward.data.emoji_history import GROUPS
 from onward.data.tic_make import make_tic_shards
 from onward.errors import OnwardError
-from onward.methods import METHODS
-from onward.tasks.image_text import ImageText
 from onward.types import PERIOD, Samples, Stream
 
 
@@ -150,26 +148,6 @@ def test_wrong_words_are_answered() -> None:
         onward.load("tic", model="resnet18")
     with pytest.raises(OnwardError, match="yfcc"):
         onward.load("tic", scale="yffc")
-
-
-QUICK = (
-    "runs_to_the_end",
-    "outputs_decode",
-    "keeps_to_the_budget",
-    "reads_only_what_it_is_shown",
-    "holds_no_stream",
-    "keeps_only_what_it_holds",
-    "resumed_runs_equal_uninterrupted_ones",
-)
-ON_PAIRS = [name for name, card in METHODS.items() if card.misfit(ImageText.lacks) is None]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ON_PAIRS)
-def test_every_method_of_pairs_passes_its_checks(name: str) -> None:
-    options = {"fisher": 4} if name == "ewc" else {}
-    report = check_method(name, tiny_pairs(), options=options, only=QUICK)
-    assert len(report.passed) == len(QUICK)
 
 
 @pytest.mark.parametrize("name", ["patching", "cumulative_exp"])

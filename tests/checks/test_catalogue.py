@@ -1,4 +1,4 @@
-"""Everything in the catalogues passes its checks."""
+"""Everything in the catalogues passes its checks; methods on benchmarks do in `tests/grid`."""
 
 import subprocess
 import sys
@@ -10,37 +10,18 @@ from sklearn.linear_model import SGDClassifier
 
 import onward
 from onward.checks import check_method, check_metric, check_stream, tiny_benchmark
-from onward.checks.method import tiny_for
+from onward.checks.tiny_editions import tiny_for
 from onward.fit import IMAGES
 from onward.grid import grid
 from onward.learners import OneByOne, PartialFit
 from onward.methods import METHODS
 from onward.metrics import METRICS
 from onward.protocols import MANY_LABELS, PROTOCOLS
-from onward.tasks.many_labels import ManyLabels
 
 DIFFERENCES = ("transfer", "forgetting", "decay_rate")
 
 
-# What these do beyond cumulative and icarl_cnn has tests of its own.
-ALIKE = ("er_infinite", "icarl_norm", "bic")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow)
-        if IMAGES in card.needs or name in ALIKE
-        else name
-        for name, card in METHODS.items()
-    ],
-)
-def test_every_method_passes(name: str) -> None:
-    report = check_method(name)
-    assert not report.skipped
-
-
-def test_a_method_on_images_passes_the_quick_checks() -> None:
+def test_a_method_of_samples_without_labels_passes_the_quick_checks() -> None:
     only = ("seeded_runs_are_identical", "reads_only_what_it_is_shown", "predict_changes_nothing")
     assert len(check_method("pretrain_probe", only=only).passed) == len(only)
 
@@ -59,33 +40,6 @@ def test_every_method_passes_online(name: str) -> None:
         "resumed_runs_equal_uninterrupted_ones",
     )
     assert len(check_method(name, tiny_for(name, "online"), only=only).passed) == len(only)
-
-
-MANY_LABELS_METHODS = [
-    name
-    for name, card in METHODS.items()
-    if card.misfit(ManyLabels.lacks, {IMAGES: "the tiny stream has numbers"}) is None
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MANY_LABELS_METHODS)
-def test_every_method_passes_on_many_labels(name: str) -> None:
-    report = check_method(name, tiny_benchmark("incomplete"))
-    # There are no dates to go online by.
-    assert [skipped.check for skipped in report.skipped] == ["online_shows_each_sample_once"]
-
-
-@pytest.mark.parametrize("name", MANY_LABELS_METHODS)
-def test_every_method_passes_the_quick_checks_on_many_labels(name: str) -> None:
-    only = (
-        "runs_to_the_end",
-        "outputs_decode",
-        "reads_only_what_it_is_shown",
-        "holds_no_stream",
-        "keeps_only_what_it_holds",
-    )
-    assert len(check_method(name, tiny_benchmark("incomplete"), only=only).passed) == len(only)
 
 
 def test_a_scikit_learn_estimator_passes() -> None:

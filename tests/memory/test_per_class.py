@@ -86,3 +86,23 @@ def test_a_quota_falls_as_classes_come() -> None:
 def test_a_memory_of_none_per_class_is_refused() -> None:
     with pytest.raises(OnwardError, match="1 or more samples of a class, found 0"):
         PerClass(0)
+
+
+@pytest.mark.parametrize("features", [None, np.random.default_rng(1).normal(size=(12, 4))])
+def test_with_less_room_those_go_that_were_chosen_last(features: Array | None) -> None:
+    labels, small, large = np.array([0, 1, 2] * 4), PerClass(2, seed=5), PerClass(4, seed=5)
+    for memory in (small, large):
+        memory.admit(np.arange(12), labels, features)
+    large.shrink(5)
+    assert len(large.rows) == 12, "there is room for more than there is"
+    large.shrink(2)
+    np.testing.assert_array_equal(large.rows, small.rows)
+    np.testing.assert_array_equal(large.labels, small.labels)
+    # It stays so, also in another process.
+    again = PerClass(4, seed=5)
+    again.restore(large.state())
+    again.admit(np.arange(12, 24), labels)
+    np.testing.assert_array_equal(again.rows, small.rows)
+    again.shrink(0)
+    again.admit(np.arange(24, 36), labels)
+    assert not len(again.rows)

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 import onward
-from onward.checks import check_method
 from onward.checks.tiny_boxes import tiny_boxes
 from onward.errors import OnwardError
 from onward.learners import choose
@@ -20,16 +19,12 @@ from onward.train.learner import GradientLearner
 from onward.types import Budget, Call, Period, Setting, View
 
 OWN = ("d1", "d2", "d3")
-QUICK = ("finetune", "er", "lwf", "si")
 BENCHMARK = tiny_boxes()
 STREAM = BENCHMARK.stream(0)
-ONLY = ("runs_to_the_end", "predict_changes_nothing", "resumed_runs_equal_uninterrupted_ones")
 
 
 def learner(name: str, **options: Any) -> GradientLearner:
-    made = choose(name, options, BENCHMARK.task).build(
-        Setting(BENCHMARK.task, BENCHMARK.recipes["cpu"], 0)
-    )
+    made = choose(name, options, BENCHMARK).build(BENCHMARK.setting(0))
     assert isinstance(made, GradientLearner)
     return made
 
@@ -83,25 +78,7 @@ def test_d3_sees_two_new_images_and_two_old_ones() -> None:
     assert (training.batch, training.replay, training.epoch) == (2, 2, 5)
 
 
-@pytest.mark.parametrize("name", QUICK)
-def test_methods_of_classes_run_on_boxes(name: str) -> None:
-    matrix = onward.run(BENCHMARK, name).matrix()
-    assert np.isfinite(matrix).all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [*QUICK, "nap", "scratch", "cumulative", "reservoir", "biased_reservoir", "agem"],
-)
-def test_methods_of_classes_keep_the_rules_on_boxes(name: str) -> None:
-    assert len(check_method(name, BENCHMARK, only=ONLY).passed) == len(ONLY)
-
-
-def test_methods_that_need_classes_refuse_boxes() -> None:
-    for name in ("ewc", "icarl_cnn", "gdumb", "cwr"):
-        with pytest.raises(OnwardError, match="and this benchmark is"):
-            choose(name, {}, BENCHMARK.task)
+def test_a_teacher_of_boxes_has_no_temperature() -> None:
     with pytest.raises(OnwardError, match="temperature of 1"):
         onward.run(BENCHMARK, "lwf", options={"alpha": 1.0, "temperature": 2.0})
 

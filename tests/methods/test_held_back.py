@@ -10,15 +10,19 @@ from last_outputs import last_outputs
 
 from onward.budget import Budget
 from onward.checks import tiny_benchmark
+from onward.checks.tiny_boxes import ONLINE as ONLINE_BOXES
+from onward.checks.tiny_boxes import tiny_boxes
 from onward.errors import OnwardError
-from onward.methods.ewc import EWC
+from onward.methods.ewc import EWC, one_by_one
 from onward.methods.si import SI
 from onward.models import MODELS
 from onward.models.linear import LinearProbe
+from onward.protocols import DOMAINS
+from onward.tasks.boxes import Boxes
 from onward.tasks.one_label import OneLabel
 from onward.train.anchor import Anchor
 from onward.train.method import Step
-from onward.types import Array, Call, Setting, View
+from onward.types import Array, Call, Protocol, Setting, View
 
 
 def model(classes: int = 3, width: int = 8) -> LinearProbe:
@@ -86,6 +90,38 @@ def test_squared_gradients_are_autograds_sample_by_sample() -> None:
     for name in expected:
         torch.testing.assert_close(found[name][:3], expected[name])
         assert not found[name][3:].any()
+
+
+def test_of_boxes_too_they_are_autograds_image_by_image() -> None:
+    train = tiny_boxes().stream(0)[0].train
+    inputs = torch.tensor(tiny_boxes().table.wide["input"][train.rows])
+    targets, task = torch.tensor(train.labels), Boxes()
+    detector = MODELS["small_rcnn"]((32, 48, 3), 2, torch.Generator().manual_seed(0))
+    found = one_by_one(detector, inputs, targets, task)
+    expected = {name: torch.zeros_like(values) for name, values in found.items()}
+    for place in range(len(inputs)):
+        loss = detector.forward(inputs[place : place + 1]).loss(targets[place : place + 1])
+        detector.backward(loss)
+        for name, parameter in detector.parameters.items():
+            assert parameter.grad is not None
+            expected[name] += parameter.grad**2
+    whole = detector.forward(inputs).loss(targets)
+    detector.backward(whole)
+    for name, squares in found.items():
+        torch.testing.assert_close(squares, expected[name])
+        gradient = detector.parameters[name].grad
+        assert gradient is not None
+        assert not torch.allclose(squares, gradient**2)
+
+
+@pytest.mark.parametrize("protocol", [DOMAINS, ONLINE_BOXES])
+def test_of_boxes_too_the_anchor_alone_makes_the_difference(protocol: Protocol) -> None:
+    def outputs(method: str, **options: Any) -> Array:
+        return last_outputs(method, tiny_boxes(protocol), **options)
+
+    plain = outputs("finetune")
+    np.testing.assert_array_equal(outputs("ewc", strength=0.0), plain)
+    assert not np.array_equal(outputs("ewc"), plain)
 
 
 def test_an_anchor_pulls_towards_itself_by_importance() -> None:

@@ -4,7 +4,9 @@ import torch
 from last_outputs import last_outputs
 from shown import begun, generator, shown
 
+import onward
 from onward.budget import Budget
+from onward.checks import tiny_benchmark
 from onward.methods.icarl_cnn import ICaRLCNN
 from onward.methods.icarl_norm import ICaRLNorm
 from onward.models import Model
@@ -97,3 +99,12 @@ def test_eta_begins_at_1_in_every_period_or_goes_on() -> None:
         assert model.parameters["eta"].item() == expected
     one, other = (last_outputs("icarl_norm", "incomplete", restarts_eta=r) for r in (True, False))
     assert not np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("method", ["icarl_cnn", "icarl_norm", "lucir", "bic"])
+@pytest.mark.parametrize("most", [4, 11, 30])
+def test_classes_share_what_may_be_stored(method: str, most: int) -> None:
+    # Of three classes, then four; twenty exemplars of each where nothing is limited.
+    record = onward.run(tiny_benchmark("iid"), method, limits={"stored_samples": most})
+    assert record.cost is not None
+    assert record.cost.stored_samples == max(known * (most // known) for known in (3, 4))

@@ -6,7 +6,7 @@ from onward.errors import BudgetSpentError, OnwardError
 
 
 def test_features_are_refused_with_a_remedy() -> None:
-    with pytest.raises(OnwardError, match="--features image"):
+    with pytest.raises(OnwardError, match="needs images as inputs"):
         onward.run(tiny_benchmark("semi_supervised"), "pretrain_probe")
 
 

@@ -146,6 +146,41 @@ def test_a_teacher_is_frozen_and_the_model_grows() -> None:
     assert torch.equal(older.predict(inputs), said)
 
 
+def test_the_rows_of_its_classes_are_its_own_and_the_background_is_none_of_them() -> None:
+    model, (inputs, _) = made(), batch()
+    last = "roi_heads.box_predictor."
+    assert {name: tuple(rows.shape[:2]) for name, rows in model.head.items()} == {
+        f"{last}cls_score.weight": (2, 1),
+        f"{last}cls_score.bias": (2, 1),
+        f"{last}bbox_pred.weight": (2, 4),
+        f"{last}bbox_pred.bias": (2, 4),
+    }
+    before, seen = snapshot(model), model.sees(inputs)
+    logits, moves = seen.classified(seen.proposals)
+    for rows in model.head.values():
+        rows[1] += 1.0
+    now, then = model.parameters, before
+    for name, values in now.items():
+        each = len(values) // 3 if name.startswith(last) else len(values)
+        assert torch.equal(values[: 2 * each], then[name][: 2 * each])
+        assert torch.equal(values[2 * each :], then[name][2 * each :] + 1.0)
+    after, moved = model.sees(inputs).classified(seen.proposals)
+    assert torch.equal(after[:, :2], logits[:, :2])
+    assert (after[:, 2] != logits[:, 2]).all()
+    assert torch.equal(moved[:, :8], moves[:, :8])
+    assert (moved[:, 8:] != moves[:, 8:]).all()
+
+
+def test_the_rows_of_its_classes_stay_theirs_when_others_come() -> None:
+    model = made()
+    before = {name: rows.clone() for name, rows in model.head.items()}
+    model.grow(4, generator(1))
+    assert all(len(rows) == 4 for rows in model.head.values())
+    assert same({name: rows[:2] for name, rows in model.head.items()}, before)
+    model.head["roi_heads.box_predictor.cls_score.bias"][3] = 9.0
+    assert model.parameters["roi_heads.box_predictor.cls_score.bias"][4] == 9.0
+
+
 def test_a_temperature_makes_scores_less_sure_and_moves_no_box() -> None:
     model, (inputs, _) = made(), batch()
     sure = model.predict(inputs)

@@ -4,15 +4,17 @@ from typing import Any
 
 import onward
 from onward.checks import tiny_benchmark
-from onward.types import Array
+from onward.types import Array, Benchmark
 
 
-def last_outputs(method: Any, protocol: str = "iid", seed: int = 0, **options: Any) -> Array:
+def last_outputs(method: Any, on: str | Benchmark = "iid", seed: int = 0, **options: Any) -> Array:
+    """Run a method on a benchmark, or on the tiny points under a protocol."""
+    benchmark = tiny_benchmark(on) if isinstance(on, str) else on
     found: list[Array] = []
 
     def watch(event: Any) -> None:
         if event.kind == "tested":
             found.append(event.outputs)
 
-    onward.run(tiny_benchmark(protocol), method, seed, options=options, watch=watch)
+    onward.run(benchmark, method, seed, options=options, watch=watch)
     return found[-1]

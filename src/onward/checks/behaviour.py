@@ -81,7 +81,7 @@ def learners_share_nothing(subject: MethodSubject) -> None:
         subject.chosen,
         subject.seed,
         wrap=lambda learner: _Alongside(
-            learner, subject.chosen.build(other), table, Budget(subject.benchmark.protocol.limits)
+            learner, subject.chosen.build(other), table, Budget(subject.limits)
         ),
     )
     same(

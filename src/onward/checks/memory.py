@@ -73,7 +73,7 @@ def _drive(subject: MethodSubject, chosen: Chosen) -> Iterator[tuple[int, int]]:
     """Show views of awkward sizes; yield the view's number and the most that was ever held."""
     stream = subject.benchmark.stream(subject.seed)
     learner = chosen.build(subject.setting)
-    budget = Budget(subject.benchmark.protocol.limits)
+    budget = Budget(subject.limits)
     for period in stream:
         start = 0
         for number, size in enumerate(_SIZES):

@@ -6,12 +6,7 @@ from typing import Any
 from onward.checks import behaviour, lookahead, memory, online, resume
 from onward.checks.method_subject import MethodSubject
 from onward.checks.report import Report, run_checks
-from onward.checks.tiny import tiny_benchmark
-from onward.checks.tiny_boxes import ONLINE, tiny_boxes
-from onward.fit import IMAGES, PLACES
-from onward.methods import METHODS
-from onward.protocols import DOMAINS
-from onward.train.method import GradientMethod
+from onward.checks.tiny_editions import tiny_for
 from onward.types import Benchmark
 
 CHECKS: tuple[Callable[[MethodSubject], str | None], ...] = (
@@ -75,18 +70,3 @@ to the last bit.
     return run_checks(
         "method", subject.chosen.name, subject, CHECKS, only=only, raise_on_failure=raise_on_failure
     )
-
-
-def tiny_for(method: Any, protocol: str | None = None) -> Benchmark:
-    """Return the tiny stream that a method of the catalogue can learn from.
-
-    A gradient method that learns from images has a small network, one for boxes a small detector.
-    Any other one that learns from images is also the one that uses samples without labels.
-    """
-    card = METHODS.get(method) if isinstance(method, str) else None
-    if card is not None and PLACES in card.needs:
-        return tiny_boxes(ONLINE if protocol == ONLINE.name else DOMAINS)
-    images = card is not None and IMAGES in card.needs
-    if card is not None and images and issubclass(card.make, GradientMethod):
-        return tiny_benchmark(protocol or "iid", model="convnet")
-    return tiny_benchmark(protocol or ("semi_supervised" if images else "iid"), images=images)

@@ -37,6 +37,11 @@ class MethodSubject:
         """What the method is told before it sees anything."""
         return self.benchmark.setting(self.seed)
 
+    @property
+    def limits(self) -> Mapping[str, float]:
+        """What the method may spend."""
+        return self.benchmark.protocol.limits_of(self.chosen.name)
+
     @cached_property
     def observed(self) -> "Observation":
         """The first run, watched, whether it came to an end or not."""

@@ -9,9 +9,8 @@ from onward.checks.method_subject import MethodSubject, observe
 from onward.checks.noise import dates
 from onward.checks.observer import Log
 from onward.checks.report import Skipped, expected
-from onward.checks.stream_subject import training_rows
 from onward.fit import ONE_CLASS
-from onward.types import Stream
+from onward.types import Samples, Stream
 
 _BATCH = 7
 
@@ -32,7 +31,7 @@ def online_shows_each_sample_once(subject: MethodSubject) -> str:
     if watched.error is not None:
         raise Skipped(f"it does not learn online: {watched.error}")
     views, stream = watched.log.views, benchmark.stream(subject.seed)
-    if not np.array_equal(np.concatenate(views), training_rows(stream)):
+    if not np.array_equal(np.concatenate(views), Samples.join([p.train for p in stream]).rows):
         raise expected("every training sample once, in order", "others", _MEND)
     days = [dates(stream.table)[rows] for rows in views]
     if any(before.max() > after.min() for before, after in pairwise(days)):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,19 @@ from onward.protocols import MANY_LABELS, PROTOCOLS
 from onward.tasks.many_labels import ManyLabels
 from onward.tasks.one_label import OneLabel
 from onward.train.recipe import Recipe
-from onward.types import Array, Benchmark, Card, Period, Protocol, Samples, Stream, Table
+from onward.types import (
+    Array,
+    Benchmark,
+    Card,
+    Holdout,
+    Period,
+    Protocol,
+    Released,
+    Samples,
+    Stream,
+    Table,
+    Task,
+)
 
 PERIODS = 4
 _WIDTH = 8
@@ -89,18 +102,45 @@ def tiny_benchmark(
     known = {**PROTOCOLS, **MANY_LABELS}
     if protocol not in known:
         raise unknown("protocol", protocol, known, "onward list benchmarks")
+    task = ManyLabels() if protocol in MANY_LABELS else OneLabel()
+    made = tiny_points(task, known[protocol], folder, model=model, images=images)
+    return as_asked(made)
+
+
+def tiny_points(
+    task: Task,
+    protocol: Protocol,
+    folder: Path | None = None,
+    *,
+    model: str = "linear",
+    images: bool = False,
+    arrive: bool = True,
+) -> Benchmark:
+    """Make the same of any protocol, of one label or of many.
+
+    Parameters
+    ----------
+    task
+        `OneLabel`, or `ManyLabels`, whose classes always arrive over time.
+    protocol
+        What is shown and tested when.
+    folder, model, images
+        As of `tiny_benchmark`.
+    arrive
+        Whether a class arrives on the way; else all are known from the start.
+    """
     deep = model.startswith(("resnet", "convnet"))
-    labels, pictures = protocol in MANY_LABELS, images or deep
+    labels, pictures = task.name == ManyLabels.name, images or deep
     raw = _table()
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         pq.write_table(raw.columns, folder / "samples.parquet")
         np.save(folder / "point.npy", raw.wide["point"][np.arange(len(raw))])
-    recipe = ONLINE if known[protocol].batch else tiny_labels.RECIPE if labels else OFFLINE
+    recipe = ONLINE if protocol.batch else tiny_labels.RECIPE if labels else OFFLINE
     recipe = replace(recipe, model=model)
     # What suits a linear layer makes a deep network diverge.
     recipe = replace(recipe, learning_rate=recipe.learning_rate * _RATES.get(model, 1.0))
-    made = Benchmark(
+    return Benchmark(
         name="tiny",
         data="pictures" if pictures else "points",
         card=Card(
@@ -110,16 +150,15 @@ def tiny_benchmark(
             citation="made by onward.checks",
             numbers={"rows": len(raw)},
         ),
-        task=ManyLabels() if labels else OneLabel(),
-        protocol=known[protocol],
+        task=task,
+        protocol=protocol,
         raw=raw,
         prepare=pictured if pictures else prepare,
-        cut=tiny_labels.cut_labels if labels else cut,
+        cut=tiny_labels.cut_labels if labels else partial(cut, arrive=arrive),
         recipes={"cpu": recipe},
         recipe="cpu",
         files=() if folder is None else (folder,),
     )
-    return as_asked(made)
 
 
 def prepare(table: Table) -> Table:
@@ -136,13 +175,18 @@ def pictured(table: Table) -> Table:
     return table.with_input(pixels.astype(np.uint8).reshape(-1, _SIDE, _SIDE, 3))
 
 
-def cut(table: Table, protocol: Protocol, seed: int) -> Stream:
-    """Make every year after the first a period."""
+def cut(table: Table, protocol: Protocol, seed: int, *, arrive: bool = True) -> Stream:
+    """Make every year after the first a period.
+
+    Of a split that is released with the data there is one; seeds change the order.
+    """
     year, time, names = table.values("year"), table.values("time"), table.values("label")
-    test = held_out(table.values("group"), protocol.split, seed)
+    released = isinstance(protocol.split, Released)
+    split, deal = (Holdout(0.3), 0) if released else (protocol.split, seed)
+    test = held_out(table.values("group"), split, deal)
     shuffled = np.random.default_rng(seed).permutation(len(table))
     order = shuffled[np.argsort(time[shuffled], kind="stable")]
-    classes: tuple[str, ...] = ()
+    classes = () if arrive else _CLASSES
     periods = []
     for index, number in enumerate(range(_FIRST_YEAR + 1, _FIRST_YEAR + 1 + PERIODS)):
         here = order[year[order] == number]

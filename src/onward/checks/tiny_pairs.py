@@ -1,11 +1,13 @@
 """The tiny stream of pairs: shapes of a colour and what they are called, lighter year by year."""
 
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from onward.benchmarks.tic_recipes import macs_of_a_period
 from onward.checks.digests import digest
 from onward.data.bags import ZERO_SHOT, retrieval_test, zero_shot_test
 from onward.pairs import made_pairs, pair_type
@@ -21,7 +23,7 @@ _SIDE, _TEXT = 32, 48
 _LEARNED, _TESTED, _JUDGED = 12, 6, 4
 _RECIPE = Recipe(
     model="clip_small",
-    learning_rate=0.003,
+    learning_rate=0.01,
     momentum=0.9,
     weight_decay=0.1,
     batch_size=8,
@@ -39,6 +41,8 @@ _RECIPE = Recipe(
 def tiny_pairs(protocol: Protocol = BUDGET) -> Benchmark:
     """Make a benchmark of three years of twelve pairs each, tested by finding six more.
 
+    The budget of a year is what the recipe spends.
+
     Examples
     --------
     >>> stream = tiny_pairs().stream(seed=0)
@@ -46,6 +50,7 @@ def tiny_pairs(protocol: Protocol = BUDGET) -> Benchmark:
     [('2001', 12, 12), ('2002', 12, 12), ('2003', 12, 12)]
     """
     raw = _table()
+    limits = {"macs": float(macs_of_a_period(_RECIPE)), **protocol.limits}
     return Benchmark(
         name="tiny",
         data="pairs",
@@ -57,7 +62,7 @@ def tiny_pairs(protocol: Protocol = BUDGET) -> Benchmark:
             numbers={"rows": len(raw)},
         ),
         task=ImageText(),
-        protocol=protocol,
+        protocol=replace(protocol, limits=limits),
         raw=raw,
         prepare=_with_pairs,
         cut=cut,

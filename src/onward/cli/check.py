@@ -10,15 +10,15 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from onward.benchmarks import Source
+from onward.benchmarks import BENCHMARKS, Source
 from onward.benchmarks.clad_data import STREET, street_folder
 from onward.benchmarks.recipes import RECIPES
 from onward.checks import Report, check_data, check_method, check_stream, tiny_benchmark
 from onward.checks.clad import check_clad, clad_images
 from onward.checks.data import rows_to_read
-from onward.checks.method import tiny_for
 from onward.checks.tic import check_tic, tic_images
 from onward.checks.tiny_boxes import tiny_boxes
+from onward.checks.tiny_editions import tiny_for, tiny_like
 from onward.cli.console import console
 from onward.cli.progress import reading
 from onward.cli.source import with_data, with_source
@@ -29,6 +29,7 @@ from onward.data.street.drives import FRAMES
 from onward.data.tic_counts import published_counts
 from onward.data.tic_folder import read_tic
 from onward.errors import OnwardError, unknown
+from onward.methods import METHODS
 from onward.protocols import DOMAINS
 from onward.results.check import check_folder
 from onward.results.read import find_folders
@@ -68,6 +69,10 @@ def results(
 def method(
     name: Annotated[str, typer.Argument(help="A method, or path/to/file.py:Name.")],
     *,
+    benchmark: Annotated[
+        str | None,
+        typer.Option(help="A benchmark whose tiny edition it is to learn from, see: onward list."),
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -90,13 +95,20 @@ def method(
     """
     if model is not None and model not in RECIPES:
         raise unknown("model", model, RECIPES, "onward check method --help")
-    if protocol == DOMAINS.name:
-        benchmark = tiny_boxes()
+    if benchmark is not None:
+        if model is not None or protocol is not None:
+            raise OnwardError(
+                "expected a benchmark, which has a model and a protocol of its own, or one of "
+                "these; found both. Leave --benchmark out, or the others"
+            )
+        made = tiny_like(BENCHMARKS.find(benchmark), METHODS.get(name))
+    elif protocol == DOMAINS.name:
+        made = tiny_boxes()
     elif model is None:
-        benchmark = tiny_for(name, protocol)
+        made = tiny_for(name, protocol)
     else:
-        benchmark = tiny_benchmark(protocol or "iid", model=model)
-    report = check_method(name, benchmark, raise_on_failure=False)
+        made = tiny_benchmark(protocol or "iid", model=model)
+    report = check_method(name, made, raise_on_failure=False)
     _print(report, as_json=as_json)
 
 

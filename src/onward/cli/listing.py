@@ -3,7 +3,6 @@
 import itertools
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -18,6 +17,7 @@ from onward.cli.console import console
 from onward.configs import TABLES
 from onward.data import emoji_history
 from onward.data.street.drives import FRAMES
+from onward.fit import NEEDS
 from onward.grid import grid
 from onward.memory import MEMORIES
 from onward.methods import METHODS
@@ -157,26 +157,33 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
 def _list_grid(*, as_json: bool) -> None:
     cells = grid()
     if as_json:
-        typer.echo(json.dumps([asdict(cell) for cell in cells], indent=1))
+        typer.echo(json.dumps([cell.to_json() for cell in cells], indent=1))
         return
     screen, running = console(), sum(cell.runs for cell in cells)
     table = Table(title="grid", title_justify="left", title_style="bold", box=None, padding=(0, 2))
     table.add_column("method", no_wrap=True)
     for name in BENCHMARKS:
         table.add_column(name, justify="center", no_wrap=True)
-    reasons: dict[str, int] = {}
+    # What is needed and lacking, with the methods that need it: what for is in the JSON.
+    reasons: dict[tuple[str, str], dict[str, None]] = {}
     for method, row in itertools.groupby(cells, lambda cell: cell.method):
-        marks = [
-            "[green]runs[/]"
-            if cell.reason is None
-            else f"[dim]{reasons.setdefault(cell.reason, len(reasons) + 1)}[/]"
-            for cell in row
-        ]
+        marks = []
+        for cell in row:
+            if cell.misfit is None:
+                marks.append("[green]runs[/]")
+                continue
+            why = (cell.misfit.need, cell.misfit.lack)
+            reasons.setdefault(why, {})[method] = None
+            marks.append(f"[dim]{[*reasons].index(why) + 1}[/]")
         table.add_row(method, *marks)
     screen.print(table)
     screen.print()
-    for reason, number in reasons.items():
-        screen.print(f"[dim]{number:3}[/]  {escape(reason)}")
+    below = Table(box=None, padding=(0, 2), show_header=False)
+    below.add_column(justify="right", style="dim")
+    for number, ((need, lack), methods) in enumerate(reasons.items(), start=1):
+        verb = "needs" if len(methods) == 1 else "need"
+        below.add_row(str(number), escape(f"{', '.join(methods)} {verb} {NEEDS[need]}; {lack}."))
+    screen.print(below)
     screen.print(f"\n{running} of {len(cells)} run: {running / len(cells):.0%}")
 
 

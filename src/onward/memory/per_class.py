@@ -64,9 +64,19 @@ class PerClass:
         after = Samples.join([Samples(self.rows, self.labels), Samples(rows, labels)[places]])
         self.rows, self.labels = after.rows, after.labels
 
+    def shrink(self, capacity: int) -> None:
+        """Keep no more than so many of each class from now on: those go that were chosen last."""
+        if capacity >= self.capacity:
+            return
+        self.capacity, newest = capacity, self.newest
+        stay = [np.flatnonzero(newest == label)[:capacity] for label in np.unique(newest)]
+        places = np.sort(np.concatenate([np.empty(0, np.int64), *stay]))
+        self.rows, self.labels = self.rows[places], self.labels[places]
+
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs to continue exactly here."""
         return {
+            "capacity": self.capacity,
             "rows": self.rows,
             "labels": self.labels,
             "generator": self._rng.bit_generator.state,
@@ -74,5 +84,6 @@ class PerClass:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
+        self.capacity = state["capacity"]
         self.rows, self.labels = state["rows"], state["labels"]
         self._rng.bit_generator.state = state["generator"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from onward.catalogue import Catalogue
-from onward.fit import misfit
+from onward.fit import Misfit, misfit
 from onward.methods.agem import AGEM
 from onward.methods.biased import BiasedReservoirFinetune
 from onward.methods.bic import BiC
@@ -58,8 +58,8 @@ class MethodCard:
         """What it needs of a benchmark, and what for."""
         return getattr(self.make, "needs", {})
 
-    def misfit(self, *lacking: Mapping[str, str]) -> str | None:
-        """Return in one sentence why it makes no sense where this is lacking, or None."""
+    def misfit(self, *lacking: Mapping[str, str]) -> Misfit | None:
+        """Return why it makes no sense where this is lacking, or None if it does."""
         return misfit(self.name, self.needs, *lacking)
 
     @property

@@ -1,10 +1,10 @@
 """Cumulative finetuning on a bounded past: about as many old samples as new ones."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from onward.budget import Budget
 from onward.memory.by_step import ByStep, Rule
-from onward.train.every import Every
 from onward.train.method import GradientMethod, TrainingSet
 from onward.types import Setting, View
 
@@ -20,8 +20,8 @@ class CumulativeShares(GradientMethod):
 
     What a period once let go does not come back.
 
-    Online nothing tells where a period ends: there, so many samples as half of the recipe's memory
-    are one, and every batch brings as many old samples along as new ones.
+    Online nothing tells where a period ends: there, as many samples as fit into half of the
+    recipe's memory are one, and every batch brings as many old samples along as new ones.
     """
 
     RULE: Rule
@@ -30,34 +30,40 @@ class CumulativeShares(GradientMethod):
         """Prepare the memory."""
         super().begin(setting)
         self._memory = ByStep(self.RULE, seed=setting.seed)
-        self._window = max((setting.recipe.memory or _USUAL) // 2, 1) if setting.online else None
-        self._every = Every(self._window or 1)
-        self._every.begin(setting)
+        # Online, how many more samples the period under way may have.
+        self._room = 0
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and the shares of the earlier periods beside them."""
-        if self._every.begins:
-            self._memory.make_room(self._window or len(new))
+        recipe, online = self.setting.recipe, self.setting.online
+        self._goes_on = online and len(new) <= self._room
+        if not self._goes_on:
+            self._room, beside = len(new), len(new)
+            if online:
+                most = min(recipe.memory or _USUAL, budget.limits.get("stored_samples", math.inf))
+                self._room = int(most) // 2
+                beside = max(min(self._room, int(most) - len(new)), 0)
+            self._memory.make_room(beside)
         old = len(self._memory.rows)
         both = new.also(self._memory.rows, self._memory.labels) if old else new
-        if self._window is None:
+        if not online:
             return TrainingSet(both, epoch=len(both))
-        return TrainingSet(both, epoch=len(new), replay=min(self.setting.recipe.batch_size, old))
+        return TrainingSet(both, epoch=len(new), replay=min(recipe.batch_size, old))
 
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Keep all of the new samples until the next period comes."""
-        self._memory.admit(new.rows, new.labels, goes_on=not self._every.begins)
+        self._memory.admit(new.rows, new.labels, goes_on=self._goes_on)
         budget.hold(self._memory.rows)
-        self._every.due(len(new))
+        self._room -= len(new)
 
     def state(self) -> dict[str, Any]:
-        """Return the memory, and how much of a period has come."""
-        return {"memory": self._memory.state(), "every": self._every.state()}
+        """Return the memory, and how much of a period is to come."""
+        return {"memory": self._memory.state(), "room": self._room}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take them back."""
         self._memory.restore(state["memory"])
-        self._every.restore(state["every"])
+        self._room = state["room"]
 
 
 class CumulativeExp(CumulativeShares):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from onward.models import Model
 
 _GRID = 10
-# Fewer say nothing about a coefficient.
-_LEAST = 8
+# Fewer say little about a coefficient; of a small period, more than a fifth would be missed.
+_LEAST, _MOST = 8, 0.2
 
 
 class Patching(GradientMethod):
@@ -41,7 +41,7 @@ class Patching(GradientMethod):
     ----------
     share
         Which share of a period's samples is set aside where it comes with none for validation;
-        below eight, none is.
+        at least eight, unless these are more than a fifth.
 
     References
     ----------
@@ -116,8 +116,10 @@ class Patching(GradientMethod):
             room = max(budget.limits.get("stored_samples", math.inf) - held, 0)
             chosen = np.flatnonzero(rng.random(len(new)) < self._share)
             return chosen[: int(min(room, len(chosen)))]
-        count = 0 if len(new.validation) else int(self._share * len(new))
-        return np.sort(rng.permutation(len(new))[: count if count >= _LEAST else 0])
+        if len(new.validation) or not self._share:
+            return np.empty(0, np.int64)
+        count = max(int(self._share * len(new)), min(_LEAST, int(_MOST * len(new))))
+        return np.sort(rng.permutation(len(new))[:count])
 
     def _to_judge_by(self, new: View, budget: Budget) -> Samples:
         if len(new.validation):
@@ -149,7 +151,9 @@ class Patching(GradientMethod):
             outputs, labels = task.as_test(predicted(model, view), view.labels)
             decisions = task.decode(outputs, view.classes, len(labels))
             scores.append(task.score(decisions, labels)[task.headline])
-        return float(np.mean(scores)) if scores else 0.0
+        # Of images without a single box, nothing can be said.
+        known = [score for score in scores if not math.isnan(score)]
+        return float(np.mean(known)) if known else 0.0
 
 
 def _begun(before: "Tensor", now: "Tensor") -> "Tensor":

@@ -24,7 +24,8 @@ class Exemplars:
     Parameters
     ----------
     per_class
-        How many of each class; by default what the recipe says, or else 20.
+        How many of each class; by default what the recipe says, or else 20. Where the budget does
+        not allow so many, the classes so far share what it allows.
     """
 
     def __init__(self, per_class: int | None) -> None:
@@ -58,6 +59,8 @@ class Exemplars:
         features = None
         if model is not None and may_read_again(budget):
             features = features_of(model, new, budget, self._size)
+        if "stored_samples" in budget.limits:
+            self._memory.shrink(int(budget.limits["stored_samples"]) // len(new.classes))
         self._memory.admit(new.rows, new.labels, features)
         budget.hold(self._memory.rows)
 

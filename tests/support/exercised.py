@@ -1,0 +1,162 @@
+"""What a method did in a run that finetuning would not have done, found by watching its answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+import onward
+from onward.budget import Budget
+from onward.learners import choose
+from onward.memory.by_step import ByStep
+from onward.train.anchor import Anchor
+from onward.train.exemplars import Exemplars
+from onward.train.kept import Kept
+from onward.train.learner import GradientLearner
+from onward.train.method import GradientMethod, Step, TrainingSet
+from onward.train.teacher import Teacher
+from onward.train.weights import gradients, snapshot
+from onward.turns import Event
+from onward.types import Array, Benchmark, Learner, Loss, Rows, Setting, View
+
+QUESTIONS = ("trains_on", "starts_from", "minimises", "gradient", "afterwards")
+HOW = ("trained_by", "pace", "still", "head", "start")
+MEMORY = "memory"
+# What each part of a method is for: held samples are read, losses and gradients are others.
+MADE_OF: Mapping[type, str] = {
+    Kept: MEMORY,
+    Exemplars: MEMORY,
+    ByStep: MEMORY,
+    Teacher: "minimises",
+    Anchor: "gradient",
+}
+
+
+@dataclass
+class Exercise:
+    """One run of a method: what its class answers by itself, and what was answered otherwise.
+
+    ``otherwise`` are the questions whose answer was, at least once, another than finetuning's: of
+    ``afterwards`` that is one that changes weights. `MEMORY` is among them if samples were
+    read that the budget held. ``owed`` is what the parts that the method is made of are for, and
+    ``apart`` says that what was replayed was left to the method.
+    """
+
+    outputs: Array = field(default_factory=lambda: np.empty(0))
+    overridden: set[str] = field(default_factory=set)
+    otherwise: set[str] = field(default_factory=set)
+    owed: set[str] = field(default_factory=set)
+    stored: int = 0
+    apart: bool = False
+    gradient_method: bool = True
+
+
+def exercise(benchmark: Benchmark, method: str, seed: int = 0) -> Exercise:
+    """Run a method, and watch it."""
+    found, chosen = Exercise(), choose(method, {}, benchmark)
+
+    def build(setting: Setting) -> Learner:
+        made = chosen.build(setting)
+        found.gradient_method = isinstance(made, GradientLearner)
+        if isinstance(made, GradientLearner):
+            _Watch(made, setting, found)
+        return made
+
+    def watch(event: Event) -> None:
+        if event.kind == "tested":
+            found.outputs = np.asarray(event.outputs)
+
+    record = onward.run(benchmark, replace(chosen, build=build), seed, watch=watch)
+    assert record.cost is not None
+    found.stored = record.cost.stored_samples
+    return found
+
+
+class _Watch:
+    """Compares every answer of a learner's method with what finetuning would have answered."""
+
+    def __init__(self, learner: GradientLearner, setting: Setting, found: Exercise) -> None:
+        method = learner.method
+        self._method, self._found = method, found
+        self._asked = {name: getattr(method, name) for name in QUESTIONS}
+        kind = type(method)
+        found.overridden = {
+            name
+            for name in (*QUESTIONS, *HOW)
+            if getattr(kind, name) is not getattr(GradientMethod, name)
+        } | {name for name in ("start", "head") if name in vars(method)}
+        found.owed = {
+            what
+            for part in vars(method).values()
+            for kind, what in MADE_OF.items()
+            if isinstance(part, kind)
+        }
+        self._note("trained_by", method.trained_by(setting.recipe) != setting.recipe)
+        self._note("head", method.head != GradientMethod.head)
+        self._note("start", method.start != GradientMethod.start)
+        for name in QUESTIONS:
+            setattr(method, name, getattr(self, name))
+
+    def _note(self, question: str, otherwise: bool) -> None:
+        if otherwise:
+            self._found.otherwise.add(question)
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Note other samples than the new ones, or another way through them."""
+        self._listen(new, budget)
+        answer: TrainingSet = self._asked["trains_on"](new, budget)
+        self._apart, plain = answer.apart, TrainingSet(new, epoch=len(new))
+        self._found.apart |= answer.apart
+        ways = ("epoch", "replay", "draw", "batch", "times")
+        other = any(getattr(answer, way) != getattr(plain, way) for way in ways)
+        self._note("trains_on", other or not answer.view.shows_what(new))
+        return answer
+
+    def _listen(self, new: View, budget: Budget) -> None:
+        """Note if samples are read because they are held, and not because they are new."""
+        before, shown = budget.held, np.concatenate([new.rows, new.validation.rows])
+        read = Budget.read.__get__(budget)
+
+        def listening(rows: Rows) -> None:
+            comes_again = np.isin(rows, shown) & np.isin(rows, before)
+            self._note(MEMORY, bool((np.isin(rows, budget.held) & ~comes_again).any()))
+            read(rows)
+
+        budget.read = listening  # type: ignore[method-assign]
+
+    def starts_from(self, model: Any, generator: torch.Generator) -> None:
+        """Note other weights than the last ones, or weights that are not to move."""
+        before = snapshot(model)
+        self._asked["starts_from"](model, generator)
+        self._note("starts_from", not _same(before, snapshot(model)))
+        self._note("still", any(self._method.still(model).values()))
+
+    def minimises(self, step: Step) -> Loss:
+        """Note another slope than that of the task loss."""
+        answer: Loss = self._asked["minimises"](step)
+        targets = step.targets[: step.new] if self._apart else step.targets
+        plain = self._method.setting.task.loss(step.outputs, targets).slope
+        other = answer.feature_slope is not None or not torch.equal(answer.slope, plain)
+        self._note("minimises", other)
+        self._note("pace", self._method.pace != 1)
+        return answer
+
+    def gradient(self, step: Step) -> None:
+        """Note a gradient that is changed."""
+        before = {name: values.clone() for name, values in gradients(step.model).items()}
+        self._asked["gradient"](step)
+        self._note("gradient", not _same(before, gradients(step.model)))
+
+    def afterwards(self, model: Any, new: View, budget: Budget) -> None:
+        """Note weights that are changed."""
+        before = snapshot(model)
+        self._asked["afterwards"](model, new, budget)
+        self._note("afterwards", not _same(before, snapshot(model)))
+
+
+def _same(some: Mapping[str, torch.Tensor], others: Mapping[str, torch.Tensor]) -> bool:
+    return some.keys() == others.keys() and all(
+        torch.equal(values, others[name]) for name, values in some.items()
+    )
