@@ -40,7 +40,7 @@ class MethodSubject:
     @property
     def limits(self) -> Mapping[str, float]:
         """What the method may spend."""
-        return self.benchmark.protocol.limits_of(self.chosen.name)
+        return self.benchmark.protocol.limits_of(self.chosen.name, {})
 
     @cached_property
     def observed(self) -> "Observation":
