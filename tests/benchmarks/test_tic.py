@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tic_miniature import encoded, pairs, tar
+from tic_miniature import encoded, made, pairs, tar
 
 import onward
 from onward.benchmarks import retrained
@@ -184,7 +184,7 @@ def test_a_run_without_some_samples_is_another_run_and_says_so(
 ) -> None:
     monkeypatch.setenv("ONWARD_CACHE", str(tmp_path / "cache"))
     root = tmp_path / "shards"
-    make_tic_shards(root, emoji_pairs(), "datacomp", seed=0, samples=3)
+    made(root, "datacomp")
     right = onward.load("tic", data=str(root))
     assert (right.card.numbers["gaps"], right.card.numbers["notes"]) == ([], [])
     mute = {"jpg": encoded(), "txt": b"\n"}

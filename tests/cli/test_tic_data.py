@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from terminal import Terminal
-from tic_miniature import encoded, pairs, tar
+from tic_miniature import encoded, made, pairs, tar
 
 
 def test_make_shards_then_check_them(
@@ -50,7 +50,7 @@ def test_what_is_broken_is_listed_left_out_and_recorded(
 ) -> None:
     monkeypatch.setenv("ONWARD_CACHE", str(tmp_path / "cache"))
     root, broken, results = tmp_path / "shards", tmp_path / "broken.txt", tmp_path / "results"
-    assert onward("data", "make", "tic-shards", "--out", root, "--samples", "3")[0] == 0
+    made(root, "datacomp")
     samples = pairs("fine", "good", "mute", "cut")
     samples["mute"]["txt"] = b" "
     samples["cut"]["jpg"] = encoded()[:300]

@@ -78,6 +78,8 @@ def test_the_list_of_a_check_lets_everything_else_be_read(
     tar(root / "yearly/train/2018/0.tar", samples)
     damaged = tar(root / "yearly/train/2018/1.tar", pairs("a"))
     damaged.write_bytes(damaged.read_bytes()[:1536])
+    (root / "yearly/train/2018/sizes.json").write_text('{"0.tar": 4, "1.tar": 1}')
+    (root / "yearly/train/2018/meta.json").write_text('{"output_count": 5}')
     shutil.copytree(root / "yearly/eval/retrieval/2016", root / "yearly/eval/retrieval/2018")
     looked = read_tic(root, side=8, missing="skip")
     path = tmp_path / "broken.txt"

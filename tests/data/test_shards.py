@@ -222,7 +222,7 @@ def test_all_damaged_shards_are_told_at_once_and_can_be_left_out_whole(tmp_path:
     shards = open_shards(paths, tmp_path, gaps)
     assert shards.ids(np.arange(2)).to_pylist() == ["7/a", "7/b"]
     assert shards.image(1) == whole.image(15)
-    assert (len(shards), shards.found.tolist()) == (2, [0] * 7 + [2])
+    assert (len(shards), shards.found.tolist()) == (2, [-1] * 7 + [2])
     assert shards.digest != whole.digest
     (told,) = gaps.told
     assert told.startswith(f"7 shards left out, cut or damaged: {paths[0]} (it ends without")

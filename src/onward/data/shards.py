@@ -45,7 +45,7 @@ class Shards:
     digest
         A hash of names, sizes and places.
     found
-        How many samples each tar has, those that were left out included.
+        How many samples each tar has, those that were left out included; -1 if nobody can tell.
     """
 
     paths: tuple[Path, ...]
@@ -139,8 +139,10 @@ def open_shards(
     for path, name in zip(paths, names, strict=True):
         try:
             index = tar_index(path)
+            found.append(len(index))
         except DamagedTarError as error:
             index = empty_index()
+            found.append(-1)
             if not len(gaps.listed([name])):
                 damaged.append(Flaw(name, f"{path} ({error})", "cut or damaged"))
         listed = gaps.listed(f"{name}/{key.decode()}" for key in index["key"].tolist())
@@ -148,7 +150,6 @@ def open_shards(
         for row in np.setdiff1d(wrong, listed).tolist():
             key, problem = index["key"][row].decode(), PROBLEMS[int(index["problem"][row])]
             broken.append(Flaw(f"{name}/{key}", f"{key} of {path}", problem))
-        found.append(len(index))
         index = np.delete(index, np.union1d(wrong, listed))
         hashed.update(f"{name} {path.stat().st_size} {len(index)}".encode())
         hashed.update(np.ascontiguousarray(index).tobytes())

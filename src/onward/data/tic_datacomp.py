@@ -199,9 +199,9 @@ def _counts(folders: list[_Folder], shards: Shards) -> tuple[Count, ...]:
     for folder in folders:
         found = {path.name: int(shards.found[number[path]]) for path in folder.shards}
         for source, name, said in folder.said:
-            if not name:
+            if not name and min(found.values(), default=0) >= 0:
                 counts.append(Count(source, "samples in all", said, sum(found.values())))
-            elif name in found:
+            elif found.get(name, -1) >= 0:
                 counts.append(Count(source, f"samples in {name}", said, found[name]))
     return tuple(counts)
 
