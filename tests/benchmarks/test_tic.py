@@ -182,9 +182,8 @@ def test_neither_patching_nor_replay_sees_ahead(name: str) -> None:
 def test_a_run_without_some_samples_is_another_run_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    root = made(tmp_path / "shards", "datacomp")
     monkeypatch.setenv("ONWARD_CACHE", str(tmp_path / "cache"))
-    root = tmp_path / "shards"
-    made(root, "datacomp")
     right = onward.load("tic", data=str(root))
     assert (right.card.numbers["gaps"], right.card.numbers["notes"]) == ([], [])
     mute = {"jpg": encoded(), "txt": b"\n"}

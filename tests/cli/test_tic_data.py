@@ -48,9 +48,9 @@ def test_ids_are_joined_to_a_pool(
 def test_what_is_broken_is_listed_left_out_and_recorded(
     onward: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ONWARD_CACHE", str(tmp_path / "cache"))
     root, broken, results = tmp_path / "shards", tmp_path / "broken.txt", tmp_path / "results"
     made(root, "datacomp")
+    monkeypatch.setenv("ONWARD_CACHE", str(tmp_path / "cache"))
     samples = pairs("fine", "good", "mute", "cut")
     samples["mute"]["txt"] = b" "
     samples["cut"]["jpg"] = encoded()[:300]

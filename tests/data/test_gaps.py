@@ -69,8 +69,8 @@ def test_a_list_has_each_name_once(tmp_path: Path) -> None:
 def test_the_list_of_a_check_lets_everything_else_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ONWARD_CACHE", str(tmp_path / "cache"))
     root = made(tmp_path / "mine", "datacomp")
+    monkeypatch.setenv("ONWARD_CACHE", str(tmp_path / "cache"))
     samples = pairs("fine", "mute", "cut", "strange")
     samples["mute"]["txt"] = b" "
     samples["cut"]["jpg"] = encoded()[:300]
