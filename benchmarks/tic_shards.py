@@ -45,8 +45,8 @@ def main(shards: int = 8, samples: int = 1000, side: int = 320) -> None:
         size = sum(path.stat().st_size for path in paths) / 1e6
         print(f"{shards} shards of {samples} samples, {size:.0f} MB", flush=True)
         looked = measured(lambda: open_shards(paths, Path(folder)))
-        opened, _ = open_shards(paths, Path(folder))
-        few, _ = open_shards(one, Path(folder))
+        opened = open_shards(paths, Path(folder))
+        few = open_shards(one, Path(folder))
         for shuffled in (False, True):
             how = "shuffled" if shuffled else "front to back"
             compare(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tic_miniature import encoded, made, pairs, tar
 
 import onward
 from onward.benchmarks import retrained
@@ -164,9 +165,28 @@ def test_pairs_are_judged_and_taught_without_classes(name: str) -> None:
     assert np.isfinite(onward.run(quick, name).matrix()).all()
 
 
+def test_a_run_without_some_samples_is_another_run_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = made(tmp_path / "shards", "datacomp")
+    monkeypatch.setenv("ONWARD_CACHE", str(tmp_path / "cache"))
+    right = onward.load("tic", data=str(root))
+    assert (right.card.numbers["gaps"], right.card.numbers["notes"]) == ([], [])
+    mute = {"jpg": encoded(), "txt": b"\n"}
+    tar(root / "yearly" / "train" / "2017" / "00000009.tar", {**pairs("a"), "b": mute})
+    (root / "yearly" / "train" / "2017" / "meta.json").unlink()
+    found = onward.load("tic", data=str(root), missing="skip")
+    (gap,) = found.card.numbers["gaps"]
+    assert gap.startswith("1 sample left out, no caption: b of ")
+    quick = retrained(found, {"iterations": 1, "batch_size": 4})
+    spec = onward.run(quick, "finetune").spec
+    assert spec.data == f"{root} without 1 sample"
+    assert spec.data_digest == found.raw.digest != right.raw.digest
+
+
 def test_a_folder_of_shards_is_a_stream_too(tmp_path: Path) -> None:
-    pairs = emoji_pairs()
-    make_tic_shards(tmp_path / "shards", pairs, "datacomp", seed=0, samples=6)
+    every = emoji_pairs()
+    make_tic_shards(tmp_path / "shards", every, "datacomp", seed=0, samples=6)
     benchmark = onward.load("tic", data=str(tmp_path / "shards"), validation=0.2)
     report = check_stream(benchmark)
     assert "preparation_sees_only_the_past" in {each.check for each in report.passed}

@@ -72,6 +72,20 @@ def test_mistakes(
     assert message in err
 
 
+def test_weights_that_are_not_finite_are_told_with_their_file(
+    onward: Terminal, weights: Path, tmp_path: Path
+) -> None:
+    broken = torch.load(weights, weights_only=True)
+    broken["logit_scale"] = torch.tensor(float("nan"))
+    path = tmp_path / "epoch_9.pt"
+    torch.save(broken, path)
+    code, _, err = onward("evaluate", "tic", "--model", "clip_small", "--weights", path)
+    assert code == 2
+    told = " ".join(err.split())
+    assert f"found NaN or infinity in those of {path}: logit_scale." in told
+    assert "learning rate" not in told
+
+
 def test_help(onward: Terminal) -> None:
     code, out, _ = onward("evaluate", "--help")
     assert code == 0

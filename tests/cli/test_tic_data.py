@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 from terminal import Terminal
+from tic_miniature import encoded, made, pairs, tar
 
 
 def test_make_shards_then_check_them(
@@ -44,6 +45,43 @@ def test_ids_are_joined_to_a_pool(
     assert (code, "monthly, ids joined to shards: 8 periods" in out) == (0, True)
 
 
+def test_what_is_broken_is_listed_left_out_and_recorded(
+    onward: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, broken, results = tmp_path / "shards", tmp_path / "broken.txt", tmp_path / "results"
+    made(root, "datacomp")
+    monkeypatch.setenv("ONWARD_CACHE", str(tmp_path / "cache"))
+    samples = pairs("fine", "good", "mute", "cut")
+    samples["mute"]["txt"] = b" "
+    samples["cut"]["jpg"] = encoded()[:300]
+    tar(root / "yearly" / "train" / "2017" / "00000001.tar", samples)
+    (root / "yearly" / "train" / "2017" / "meta.json").unlink()
+    run = ("run", "tic", "--data", root, "--method", "finetune", "--out", results, "--jobs", "1")
+    run = (*run, "--training", "iterations=1", "--training", "batch_size=4")
+
+    code, out, _ = onward("check", "data", root, "--list", broken)
+    assert (code, ", 2 problems" in out) == (2, True)
+    code, _, err = onward(*run)
+    assert (code, "mute of" in err, "missing=skip" in err) == (2, True, True)
+    code, out, _ = onward("check", "data", root, "--leave-out", broken)
+    assert (code, ", 0 problems" in out) == (0, True)
+
+    code, out, err = onward(*run, "--leave-out", broken)
+    assert (code, err) == (0, "")
+    told = f"2 left out, named in {broken}"
+    assert out.count(told) == 1
+    (card,) = results.glob("tic/stream/*/card.json")
+    assert json.loads(card.read_text())["numbers"]["notes"] == [told]
+    (spec,) = results.glob("tic/finetune/*/spec.json")
+    assert json.loads(spec.read_text())["data"] == f"{root} without 2 named in broken.txt"
+
+    words = ("evaluate", "tic", "--model", "clip_small", "--data", root, "--missing", "skip")
+    code, out, _ = onward(*words, "--out", tmp_path / "found.json")
+    (gap,) = json.loads((tmp_path / "found.json").read_text())["gaps"]
+    assert gap.startswith("1 sample left out, no caption: mute of ")
+    assert (code, out.count(gap)) == (0, 1)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -51,6 +89,7 @@ def test_ids_are_joined_to_a_pool(
         (("data", "make", "tic-shards", "--out", "x", "--layout", "yfc"), "Did you mean 'yfcc'?"),
         (("data", "make", "tic-shards", "--out", "x", "--data", "no.csv"), "found nothing"),
         (("check", "data", "tic"), "--root DIR"),
+        (("check", "data", "emoji", "--list", "x"), "--list with the data of tic, found clear's"),
         (("check", "data", "tic", "--root", "nowhere"), "expected data of TiC-CLIP in nowhere"),
     ],
 )

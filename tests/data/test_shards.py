@@ -12,6 +12,7 @@ import webdataset as wds
 from PIL import Image
 from tic_miniature import encoded, pairs, tar
 
+from onward.data.gaps import Gaps
 from onward.data.pair_column import ONLY_IMAGE, ONLY_TEXT, PAIR, PairColumn, Window
 from onward.data.pair_files import OpenFiles, in_order
 from onward.data.shards import Shards, open_shards, shard_paths
@@ -38,7 +39,7 @@ def several(folder: Path, shards: int, samples: int) -> Shards:
         tar(folder / f"{number}.tar", pairs(*(f"s{number}x{i}" for i in range(samples))))
         for number in range(shards)
     ]
-    return open_shards(paths, folder)[0]
+    return open_shards(paths, folder)
 
 
 def test_samples_are_those_that_webdataset_reads(tmp_path: Path) -> None:
@@ -48,7 +49,7 @@ def test_samples_are_those_that_webdataset_reads(tmp_path: Path) -> None:
     with tarfile.open(path, "a") as file:
         for name in ("__meta__/x.txt", "__this__", "readme"):
             file.addfile(tarfile.TarInfo(name))
-    shards, _ = open_shards([path], tmp_path)
+    shards = open_shards([path], tmp_path)
     with path.open("rb") as stream:
         files = wds.tariterators.tar_file_expander([{"url": str(path), "stream": stream}])
         theirs = list(wds.tariterators.group_by_keys(files))
@@ -69,7 +70,7 @@ def test_images_are_as_open_clip_evaluates_them(
     content = encoded(kind, size, mode)
     extension = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp"}[kind]
     path = tar(tmp_path / "0.tar", {"a": {extension: content, "txt": b"a"}})
-    ours = column_of(open_shards([path], tmp_path)[0])[np.array([0])]["image"][0]
+    ours = column_of(open_shards([path], tmp_path))[np.array([0])]["image"][0]
     transform = open_clip().image_transform(8, is_train=False, mean=(0, 0, 0), std=(1, 1, 1))
     theirs = transform(Image.open(io.BytesIO(content))).permute(1, 2, 0).mul(255).round().byte()
     assert np.array_equal(ours, theirs.numpy())
@@ -146,7 +147,7 @@ def test_shuffling_reads_each_shard_once_and_is_the_same_by_its_seed(tmp_path: P
 
 def test_parts_prompts_and_lines(tmp_path: Path) -> None:
     path = tar(tmp_path / "0.tar", {"a": {"jpg": encoded(), "txt": b"one \n\n two  x\n"}})
-    shards, _ = open_shards([path], tmp_path)
+    shards = open_shards([path], tmp_path)
     column = PairColumn(
         shards,
         np.array([0, 0, 0, 0, -2]),
@@ -192,7 +193,7 @@ def test_a_shard_that_is_cut_in_the_middle(tmp_path: Path, left: int) -> None:
     path = tar(tmp_path / "0.tar", pairs("a", "b"))
     path.write_bytes(path.read_bytes()[:left])
     before = path.read_bytes()
-    with pytest.raises(OnwardError, match=r"expected a whole tar in .*0\.tar, found one that is"):
+    with pytest.raises(OnwardError, match=r"expected whole tars, found .*0\.tar \(.*\): cut or"):
         open_shards([path], tmp_path)
     assert path.read_bytes() == before
 
@@ -206,19 +207,40 @@ def test_every_cut_of_a_shard_is_noticed(tmp_path: Path) -> None:
         with pytest.raises(OnwardError, match="cut or damaged"):
             open_shards([path], tmp_path)
     path.write_bytes(content[: end + 512])
-    assert len(open_shards([path], tmp_path)[0]) == 2
+    assert len(open_shards([path], tmp_path)) == 2
+
+
+def test_all_damaged_shards_are_told_at_once_and_can_be_left_out_whole(tmp_path: Path) -> None:
+    paths = [tar(tmp_path / f"{number}.tar", pairs("a", "b")) for number in range(8)]
+    whole = open_shards(paths, tmp_path)
+    for path in paths[:7]:
+        path.write_bytes(path.read_bytes()[:1536])
+    with pytest.raises(OnwardError) as caught:
+        open_shards(paths, tmp_path)
+    assert [str(path) in str(caught.value) for path in paths] == [True] * 7 + [False]
+    gaps = Gaps("skip")
+    shards = open_shards(paths, tmp_path, gaps)
+    assert shards.ids(np.arange(2)).to_pylist() == ["7/a", "7/b"]
+    assert shards.image(1) == whole.image(15)
+    assert (len(shards), shards.found.tolist()) == (2, [-1] * 7 + [2])
+    assert shards.digest != whole.digest
+    (told,) = gaps.told
+    assert told.startswith(f"7 shards left out, cut or damaged: {paths[0]} (it ends without")
+    assert str(paths[6]) in told
 
 
 def test_samples_without_a_caption_or_with_two_images_are_listed_or_left_out(
     tmp_path: Path,
 ) -> None:
-    samples = pairs("fine", "mute", "empty", "both", "blind", "told", "untold")
+    samples = pairs("fine", "mute", "empty", "both", "blind", "told", "blank", "untold", "untidy")
     del samples["mute"]["txt"]
     samples["empty"]["txt"] = b""
     samples["both"]["png"] = encoded("PNG")
     del samples["blind"]["jpg"]
     samples["told"] = {"jpg": encoded(), "json": b'{"caption": "a fox"}'}
+    samples["blank"]["txt"] = b" \xc2\xa0\n\t"
     samples["untold"] = {"jpg": encoded(), "json": b'{"caption": null}'}
+    samples["untidy"] = {"jpg": encoded(), "json": b'{"caption": " \\n "}'}
     path = tar(tmp_path / "0.tar", samples)
     with tarfile.open(path, "a") as file:
         for _ in range(2):
@@ -233,22 +255,30 @@ def test_samples_without_a_caption_or_with_two_images_are_listed_or_left_out(
         "empty": "no caption",
         "both": "two images",
         "blind": "no image",
-        "untold": "no caption",
+        "blank": "no caption",
     }.items():
         assert f"{key} of {path}: {problem}" in told
-    assert "and 1 more" in told
+    assert "and 3 more" in told
     assert "missing=skip" in told
-    shards, notes = open_shards([path], tmp_path, "skip")
+    gaps = Gaps("skip")
+    shards = open_shards([path], tmp_path, gaps)
     assert shards.keys.to_pylist() == ["fine", "told"]
-    assert notes == ("6 samples without an image and a caption were left out",)
-    assert (shards.text(1), shards.found.tolist()) == ("a fox", [8])
+    assert gaps.told == (
+        "5 samples left out, no caption: "
+        + "; ".join(f"{key} of {path}" for key in ("mute", "empty", "blank", "untold", "untidy")),
+        f"1 sample left out, two images: both of {path}",
+        f"1 sample left out, no image: blind of {path}",
+        f"1 sample left out, a member twice: twice of {path}",
+    )
+    assert gaps.without == " without 8 samples"
+    assert (shards.text(1), shards.found.tolist()) == ("a fox", [10])
     assert column_of(shards)[np.arange(2)]["text"].tolist() == [b"caption of fine", b"a fox"]
 
 
 def test_a_caption_of_ten_thousand_letters_is_cut(tmp_path: Path) -> None:
     samples = pairs("a")
     samples["a"]["txt"] = "é".encode() * 10_000
-    shards, _ = open_shards([tar(tmp_path / "0.tar", samples)], tmp_path)
+    shards = open_shards([tar(tmp_path / "0.tar", samples)], tmp_path)
     assert column_of(shards)[np.array([0])]["text"][0].decode() == "é" * 256
     assert shards.text_sizes.tolist() == [20_000]
 
@@ -260,11 +290,14 @@ def test_a_corrupt_image_and_a_bomb_have_their_own_messages(
     samples["corrupt"]["jpg"] = encoded()[:200]
     samples["bomb"] = {"png": encoded("PNG", (150, 100)), "txt": b"boom"}
     samples["text"]["jpg"] = b"<html>not found</html>"
-    shards, _ = open_shards([tar(tmp_path / "0.tar", samples)], tmp_path)
+    shards = open_shards([tar(tmp_path / "0.tar", samples)], tmp_path)
     column = column_of(shards)
     for row, key in ((1, "corrupt"), (3, "text")):
-        with pytest.raises(OnwardError, match=f"an image in sample {key} of .*cannot be decoded"):
+        with pytest.raises(
+            OnwardError, match=rf"sample {key} of .*cannot be decoded .*leave_out=FILE"
+        ) as caught:
             column[np.array([row])]
+        assert "BytesIO" not in str(caught.value)
     # Pillow warns from this many pixels on, and refuses twice as many: both are too many here.
     for most in (10_000, 1_000):
         monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", most)
@@ -278,11 +311,11 @@ def test_a_corrupt_image_and_a_bomb_have_their_own_messages(
 
 def test_a_shard_that_shrinks_after_it_was_opened(tmp_path: Path) -> None:
     path = tar(tmp_path / "0.tar", pairs("a", "b"))
-    shards, _ = open_shards([path], tmp_path)
+    shards = open_shards([path], tmp_path)
     path.write_bytes(b"")
     with pytest.raises(OnwardError, match="has changed since it was opened"):
         shards.image(1)
-    shards, _ = open_shards([tar(path, pairs("a"))], tmp_path)
+    shards = open_shards([tar(path, pairs("a"))], tmp_path)
     path.unlink()
     with pytest.raises(OnwardError, match="it is gone"):
         shards.image(0)

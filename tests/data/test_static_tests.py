@@ -13,17 +13,19 @@ from task_folders import (
     write_shards,
 )
 
+from onward.data.prompts import prompts
 from onward.data.static_tasks import static_tasks, task_of_folder
-from onward.data.static_tests import Fitting, StaticTest, prompts, read_static_test
+from onward.data.static_tests import Fitting, StaticTest, read_static_test
 from onward.data.task_folder import find_tasks, read_shards
 from onward.errors import OnwardError
 
 
-def read(folder: Path, *, grouped: bool = False) -> StaticTest:
+def read(folder: Path, *, grouped: bool = False, uncounted: tuple[int, ...] = ()) -> StaticTest:
     def fit(image: Image.Image) -> np.ndarray:
         return np.asarray(image.convert("RGB").resize((4, 4)), np.uint8)
 
-    return read_static_test(folder, Fitting((4, 4), fit), grouped=grouped)
+    fitting = Fitting((4, 4), fit)
+    return read_static_test(folder, fitting, grouped=grouped, uncounted=uncounted)
 
 
 def test_the_tasks_of_table_10() -> None:
@@ -122,9 +124,10 @@ def _text(name: str, text: str) -> Callable[[Path], None]:
         (_text("test/0.tar", "no tar"), "cut off or damaged"),
         (_text("classnames.txt", "red\n"), "a class from 0 to 0 as cls .*found '2'"),
         (_text("zeroshot_classification_templates.txt", "a photo\n"), "found 'a photo'"),
-        (_text("zeroshot_classification_templates.txt", "\n"), "found none"),
+        (_text("zeroshot_classification_templates.txt", "\n"), "found no line"),
+        (_text("classnames.txt", " \n"), "names of classes in .*, found no line"),
         (_text("dataset_type.txt", "multilabel"), "found 'multilabel'"),
-        (lambda folder: (folder / "classnames.txt").unlink(), "expected a text in .*classnames"),
+        (lambda folder: (folder / "classnames.txt").unlink(), "on each line of .*classnames"),
         (_spoil({"png": picture("red")}), "one member cls .*found 0 among png"),
         (_spoil({"cls": b"0"}), "one member jpg or jpeg or png or webp .*found 0"),
         (
@@ -142,6 +145,21 @@ def test_a_folder_that_is_damaged(
     spoil(folder)
     with pytest.raises(OnwardError, match=message):
         read(folder)
+
+
+def test_what_a_metric_cannot_score_is_said_before_anything_is_computed(tmp_path: Path) -> None:
+    write_classification(tmp_path / "regions", [0, 1], groups=[5, 5])
+    assert read(tmp_path / "regions", grouped=True).groups is not None
+    with pytest.raises(OnwardError, match=r"groups that count in .*regions, found none but of 5"):
+        read(tmp_path / "regions", grouped=True, uncounted=(5,))
+    for right in (10, 11):
+        folder = tmp_path / f"cue{right}"
+        write_association(folder, [("sky", ["red"] * 12, range(right))])
+        if right <= 10:
+            assert len(read(folder).bags) == 1
+            continue
+        with pytest.raises(OnwardError, match=r"at most 10 right images .* 00000 in .*, found 11"):
+            read(folder)
 
 
 def test_other_damage(tmp_path: Path) -> None:
@@ -178,4 +196,4 @@ def test_a_picture_of_absurd_size_is_refused(
 
 
 def test_templates_in_both_spellings() -> None:
-    assert prompts(["{c}"], ["a {}.", "the {c}"]) == ["a {c}.\nthe {c}"]
+    assert prompts(["{c}"], ["a {}.", "the {c}"]) == ("a {c}.\nthe {c}",)

@@ -103,9 +103,22 @@ def no_tests(root: Path) -> None:
     shutil.rmtree(root / "yearly/eval")
 
 
-def blank(root: Path) -> None:
-    tar(root / ASKED / "0.tar", {"a": {"png": encoded("PNG"), "txt": b" \n "}})
-    (root / ASKED / "count.txt").unlink()
+def no_shards(root: Path) -> None:
+    (root / ASKED / "nshards.txt").write_text("x")
+
+
+def blank(root: Path, *more: str) -> None:
+    mute = {"png": encoded("PNG"), "txt": b" \n ", **dict.fromkeys(more, b"0")}
+    tar(root / ASKED / "0.tar", {"a": mute, **pairs("b", "c", "d")})
+
+
+def blank_with_class(root: Path) -> None:
+    blank(root, "cls")
+
+
+def blank_to_learn(root: Path) -> None:
+    samples = pairs(*(str(number) for number in range(15)))
+    tar(root / YEAR / "00000000.tar", {"a": {"jpg": encoded(), "txt": b"  \n "}, **samples})
 
 
 def other_class(root: Path) -> None:
@@ -114,8 +127,8 @@ def other_class(root: Path) -> None:
 
 
 BREAKS: dict[Callable[[Path], None], str] = {
-    cut: r"a whole tar in .*2016/00000000.tar, found one that is cut",
-    lose: r"sizes.json names 00000007.tar with 12 samples, found no such file",
+    cut: r"expected whole tars, found .*2016/00000000.tar .*: cut or damaged",
+    lose: r"all shards that are named: .* names 00000007.tar with 12 samples, which is not",
     miscount: r"sizes.json has 17 samples in 00000000.tar, found 16",
     misjudge: r"00000000_stats.json has 15 samples in 00000000.tar, found 16",
     mean_more: r"meta.json has 99 samples in all, found 16",
@@ -128,7 +141,10 @@ BREAKS: dict[Callable[[Path], None], str] = {
     no_hole: r"expected \{c\} where the class stands .* found 'a photo.'",
     no_names: r"one name or template on each line of .*classnames.txt",
     no_tests: r"expected tests of the same times",
-    blank: r"a caption to test with in sample a of .*, found none but blanks",
+    no_shards: r"a number of shards in .*nshards.txt, found 'x'",
+    blank: r"a caption in every sample, found a of .*0.tar: no caption",
+    blank_with_class: r"a caption to test with in sample a of .*, found none but blanks",
+    blank_to_learn: r"a caption in every sample, found a of .*00000000.tar: no caption",
     other_class: r"number of a class from 0 to 8 in cls of sample a",
 }
 
@@ -150,7 +166,7 @@ def test_each_has_its_own_message(root: Path, broken: Callable[[Path], None]) ->
         (count_less, "count.txt has 3 samples in all, found 4"),
     ],
 )
-def test_one_can_go_on_with_what_is_there(
+def test_one_can_go_on_where_only_numbers_differ(
     root: Path, broken: Callable[[Path], None], told: str
 ) -> None:
     right = read(root)
@@ -158,6 +174,40 @@ def test_one_can_go_on_with_what_is_there(
     found = read(root, missing="skip")
     assert told in found.gaps[0]
     assert found.table.digest == right.table.digest
+    assert found.without == ""
+
+
+@pytest.mark.parametrize(
+    ("broken", "told", "left"),
+    [
+        (blank, "1 sample left out, no caption: a of ", (16, 3, 0)),
+        (blank_to_learn, "1 sample left out, no caption: a of ", (15, 4, 0)),
+        (cut, "1 shard left out, cut or damaged: ", (0, 0, 1)),
+    ],
+)
+def test_one_can_go_on_with_what_is_there(
+    root: Path, broken: Callable[[Path], None], told: str, left: tuple[int, int, int]
+) -> None:
+    right = read(root)
+    broken(root)
+    found = read(root, missing="skip")
+    assert found.gaps[0].startswith(told)
+    assert found.table.digest != right.table.digest
+    assert found.without == f" without 1 {told.split()[1]}"
+    learned, tested, gone = left
+    assert [period.name for period in found.periods] == [p.name for p in right.periods][gone:]
+    if gone:
+        assert found.notes == ("2016 is left out: it has 0 samples to learn and 4 to test with",)
+    else:
+        images = found.table.values("kind")[found.periods[0].test.rows] == "image"
+        assert (len(found.periods[0].train), int(images.sum())) == (learned, tested)
+
+
+def test_where_nothing_is_whole(root: Path) -> None:
+    for path in root.glob("yearly/train/*/*.tar"):
+        path.write_bytes(b"")
+    with pytest.raises(OnwardError, match=r"both to learn and to test in .* found none: 2016 is"):
+        read(root, missing="skip")
 
 
 def test_long_captions_are_told_once(root: Path) -> None:
@@ -178,9 +228,9 @@ def test_broken_images_are_found_by_the_check(root: Path) -> None:
     samples["cut"]["jpg"] = encoded()[:300]
     tar(root / "yearly/train/2018/0.tar", samples)
     shutil.copytree(root / ASKED, root / "yearly/eval/retrieval/2018")
-    (problem,) = check_tic(read(root))
-    assert "sample cut of" in problem
-    assert "cannot be decoded" in problem
+    (flaw,) = check_tic(read(root))
+    assert (flaw.name, "sample cut of" in flaw.where) == ("yearly/train/2018/0/cut", True)
+    assert "cannot be decoded" in flaw.problem
 
 
 def test_ids_without_their_json_are_not_unpickled(tmp_path: Path) -> None:
@@ -215,6 +265,7 @@ def change_table(root: Path, change: Callable[[list[str]], list[str]]) -> None:
     [
         (lambda lines: ["image\ttext\n", *lines[1:]], r"columns path and caption in .*'image'"),
         (lambda lines: [*lines, "food/1.jpg\t\n"], r"row 16 of .*: no caption"),
+        (lambda lines: [*lines, "food/1.jpg\t  \n"], r"row 16 of .*: no caption"),
         (lambda lines: [*lines, "food/1.jpg\n"], r"row 16 of .*: no caption"),
         (lambda lines: [*lines, "\ta fox\n"], r"row 16 of .*: no image"),
         (lambda lines: [*lines, "../secret.jpg\ta fox\n"], r"leads out of"),
@@ -232,7 +283,9 @@ def test_tables(
         read(root)
     if "columns" not in message:
         found = read(root, missing="skip")
-        assert found.gaps == ("1 rows without an image and a caption were left out",)
+        (told,) = found.gaps
+        assert told.startswith("1 row left out, ")
+        assert (found.flaws[0].name, found.without) == ("train_batch_2016/16", " without 1 row")
         assert [len(p.train) for p in found.periods] == [len(p.train) for p in right.periods]
 
 

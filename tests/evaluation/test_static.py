@@ -1,5 +1,6 @@
 import io
 import math
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,10 @@ def test_fmow_without_its_other_region(coloured: Clip, tmp_path: Path) -> None:
     write_classification(folder, [0, 0, 1], groups=[0, 0, 5])
     (folder / "classnames.txt").write_text("red\nblue\ngreen\n")
     assert evaluate_static(coloured, find_static(tmp_path)).tasks["FMoW"].score == 1.0
+    write_classification(tmp_path / "other" / "wds_wilds-fmow_test", [0], groups=[5])
+    with pytest.raises(OnwardError, match="found none but of 5, which is left out"):
+        evaluate_static(coloured, find_static(tmp_path / "other"))
+    shutil.rmtree(tmp_path / "other")
     folder.rename(tmp_path / "wds_geode_test")
     assert evaluate_static(coloured, find_static(tmp_path)).tasks["GeoDE"].score == 0.0
 

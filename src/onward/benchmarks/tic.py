@@ -36,6 +36,7 @@ _CITATION = "Garg et al., TiC-CLIP, ICLR 2024"
 # What pairs without classes are one of.
 _ONE_CLASS = ("pair",)
 _SMALL_SIDE, _SIDE = 32, 224
+_OF_READING = ("missing", "leave_out", "shards")
 
 
 def load(
@@ -53,6 +54,7 @@ def load(
     shards: str | None = None,
     validation: float | None = None,
     missing: str | None = None,
+    leave_out: str | None = None,
 ) -> Benchmark:
     """Load TiC-CLIP: its emoji edition, or dated shards from a folder.
 
@@ -86,13 +88,18 @@ def load(
         captions, or ``bestpool``, by an older CLIP; see `onward.benchmarks.tic_filters`.
     size
         A folder: the side of images; by default 224, and 32 for the recipe ``cpu``.
-    calendar, shards, validation, missing
+    calendar, shards, validation, missing, leave_out
         A folder: see `onward.data.tic_folder.read_tic`.
     """
     recipes = recipes_of(scale, model, weights)
     of_emoji = _given(splits=splits, filtered=filtered)
     of_folder = _given(
-        size=size, calendar=calendar, shards=shards, validation=validation, missing=missing
+        size=size,
+        calendar=calendar,
+        shards=shards,
+        validation=validation,
+        missing=missing,
+        leave_out=leave_out,
     )
     if data == "emoji":
         _refuse(of_folder, "the emoji edition", "a folder")
@@ -163,13 +170,18 @@ def _folder(
     found = read_tic(Path(data).expanduser(), side=side, **read)
     return Benchmark(
         name="tic",
-        data=data,
+        # In the spec, where two people who compare their numbers look.
+        data=f"{data}{found.without}",
         card=Card(
             title=f"TiC-CLIP, {found.layout}",
             summary=_SUMMARY,
             licence="as the data's owners say",
             citation=_CITATION,
-            numbers={"rows": len(found.table)},
+            numbers={
+                "rows": len(found.table),
+                "gaps": list(found.gaps),
+                "notes": list(found.notes),
+            },
         ),
         task=ImageText(),
         # Who is tested was decided by who released the data.
@@ -180,9 +192,8 @@ def _folder(
         recipes=recipes,
         recipe=recipe,
         files=(*found.files, cache_folder()),
-        options={
-            name: value for name, value in options.items() if name not in ("missing", "shards")
-        },
+        # What was read with the others is in the data's digest, and where it lies does not matter.
+        options={name: value for name, value in options.items() if name not in _OF_READING},
     )
 
 

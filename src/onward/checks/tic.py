@@ -1,16 +1,19 @@
 """Read TiC-CLIP's images in full."""
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 
+from onward.data.gaps import Flaw
+from onward.data.pair_column import PairColumn
 from onward.data.tic_folder import TicData
 from onward.errors import OnwardError
 from onward.types import Rows
 
 
-def check_tic(data: TicData, progress: Callable[[int], None] = lambda done: None) -> list[str]:
-    """Return what is wrong with images and texts: each is read once.
+def check_tic(data: TicData, progress: Callable[[int], None] = lambda done: None) -> list[Flaw]:
+    """Return the samples whose image cannot be decoded: each is read once.
 
     Parameters
     ----------
@@ -19,14 +22,16 @@ def check_tic(data: TicData, progress: Callable[[int], None] = lambda done: None
     progress
         Called with how many more images have been read.
     """
-    problems, pairs = [], data.table.wide["pair"]
+    flaws, pairs = [], cast(PairColumn, data.table.wide["pair"])
     for row in _with_images(data):
         try:
             pairs[np.array([row])]
         except OnwardError as error:
-            problems.append(str(error))
+            sample = pairs.sample[[row]]
+            [name] = pairs.files.ids(sample).to_pylist()
+            flaws.append(Flaw(name, pairs.files.where(int(sample[0])), str(error)))
         progress(1)
-    return problems
+    return flaws
 
 
 def tic_images(data: TicData) -> int:

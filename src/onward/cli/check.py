@@ -24,6 +24,7 @@ from onward.cli.progress import reading
 from onward.cli.source import with_data, with_source
 from onward.data.clad_counts import counts
 from onward.data.counts import Count
+from onward.data.gaps import write_names
 from onward.data.soda import read_soda
 from onward.data.street.drives import FRAMES
 from onward.data.tic_counts import published_counts
@@ -134,6 +135,10 @@ def data(
     root: Annotated[
         Path | None, typer.Option(help="clad: the folder that holds SSLAD-2D; tic: the folder.")
     ] = None,
+    listed: Annotated[
+        Path | None,
+        typer.Option("--list", help="tic: write what is broken to this file, for --leave-out."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Read every image and every row of features in full, and list what is broken.
@@ -143,8 +148,11 @@ def data(
     otherwise.
     """
     if source.benchmark == "tic":
-        _tic(_named_folder(source, root, "tic", "TiC-CLIP's data"), source, as_json=as_json)
+        folder = _named_folder(source, root, "tic", "TiC-CLIP's data")
+        _tic(folder, source, listed, as_json=as_json)
         return
+    if listed is not None:
+        raise OnwardError(f"expected --list with the data of tic, found {source.benchmark}'s")
     if source.benchmark == "clad-c":
         folder = _soda_folder(source, root)
         _clad(folder, published=source.data != STREET, as_json=as_json)
@@ -192,11 +200,18 @@ def _named_folder(source: Source, root: Path | None, name: str, what: str) -> Pa
     return root.expanduser()
 
 
-def _tic(root: Path, source: Source, *, as_json: bool) -> None:
-    calendar, shards = (source.options.get(name) for name in ("calendar", "shards"))
-    found = read_tic(root, side=32, calendar=calendar, shards=shards, missing="skip", window=0)
+def _tic(root: Path, source: Source, listed: Path | None, *, as_json: bool) -> None:
+    given = {
+        name: value
+        for name, value in source.options.items()
+        if name in ("calendar", "shards", "leave_out")
+    }
+    found = read_tic(root, side=32, **given, missing="skip", window=0)
     with reading(tic_images(found), "images") as progress:
-        problems = [*found.gaps, *check_tic(found, progress)]
+        broken = check_tic(found, progress)
+    problems = [*found.gaps, *(flaw.problem for flaw in broken)]
+    if listed is not None:
+        write_names(listed, [*found.flaws, *broken])
     published = published_counts(found)
     wrong = [count for count in found.counts if not count.right]
     if as_json:

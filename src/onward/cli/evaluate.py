@@ -8,6 +8,7 @@ import typer
 
 from onward.cli.console import console
 from onward.cli.progress import progress_bar
+from onward.cli.told import told
 from onward.data.imagenet_subtrees import read_subtrees
 from onward.errors import unknown
 from onward.files import storage, write_atomic
@@ -33,6 +34,17 @@ def evaluate(
         typer.Option(help="A tag of open_clip whose weights are here; nothing is downloaded."),
     ] = None,
     data: Annotated[str, typer.Option(help="emoji, or a folder: docs/tic_data.md.")] = "emoji",
+    calendar: Annotated[str | None, typer.Option(help="A folder: yearly or monthly.")] = None,
+    shards: Annotated[
+        str | None, typer.Option(help="Lists of ids: your pool, several joined by '::'.")
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(help="A folder where something is missing: stop, or skip it.")
+    ] = None,
+    leave_out: Annotated[
+        str | None,
+        typer.Option(help="A list of samples to leave out: onward check data --list."),
+    ] = None,
     static: Annotated[
         Path | None,
         typer.Option(help="A folder with static tasks, one folder each: docs/tic_evaluation.md."),
@@ -52,13 +64,14 @@ def evaluate(
     """
     if benchmark != "tic":
         raise unknown("benchmark of images and texts", benchmark, ["tic"], "onward list benchmarks")
-    from onward.benchmarks import load
+    from onward.benchmarks import Source
     from onward.evaluation.evaluate import evaluate as examine  # torch is loaded when it is needed
     from onward.models.clip_choice import RANDOM, chosen_clip
 
     named = None if subtrees is None else read_subtrees(subtrees)
     chosen = chosen_clip(model, weights=weights, pretrained=pretrained)
-    loaded = load(benchmark, data=data)
+    given = {"calendar": calendar, "shards": shards, "missing": missing, "leave_out": leave_out}
+    loaded = Source(benchmark, data, options={k: v for k, v in given.items() if v}).load()
     progress = progress_bar("[bold]{task.fields[now]}")
     bar = progress.add_task("", total=None, now="")
     with progress:
@@ -71,6 +84,7 @@ def evaluate(
             watch=lambda name: progress.update(bar, now=name),
         )
     plain = {"model": chosen.name, "weights": chosen.weights, **found.as_json()}
+    plain |= {name: loaded.card.numbers.get(name, []) for name in ("gaps", "notes")}
     text = json.dumps(plain, indent=1)
     if out is not None:
         with storage(out):
@@ -83,6 +97,8 @@ def evaluate(
     screen.print(f"{chosen.name} ({size}); weights: {chosen.weights}", markup=False, soft_wrap=True)
     if chosen.weights == RANDOM:
         screen.print("random weights know nothing: give --weights FILE or --pretrained TAG")
+    for line in told(loaded.card):
+        screen.print(line, soft_wrap=True)
     for table in tables(found):
         screen.print(table)
     for remark in remarks(found):

@@ -14,6 +14,7 @@ from onward.cli.metric import MoreMetrics
 from onward.cli.options import parse_budget, parse_pairs, parse_seeds
 from onward.cli.progress import live, resumable
 from onward.cli.source import with_source
+from onward.cli.told import told
 from onward.cli.voice import only_once
 from onward.learners import choose
 from onward.report.summary import by_setting, summarise
@@ -103,8 +104,8 @@ def run(
         typer.echo(json.dumps(to_json(summaries), indent=1))
         return
     screen = console()
-    for reason, count in made.card.numbers.get("left_out", {}).items():
-        screen.print(f"[yellow]left out:[/] {count:,} rows {reason}")
+    for line in told(made.card):
+        screen.print(line, soft_wrap=True)
     for table in tables(summaries):
         screen.print(table)
     if len(summaries) > 1:

@@ -109,6 +109,10 @@ _LOADED = {
     "shards": Annotated[
         str | None, typer.Option(help="tic, lists of ids: your pool, several joined by '::'.")
     ],
+    "leave_out": Annotated[
+        str | None,
+        typer.Option(help="tic: a list of samples to leave out: onward check data --list."),
+    ],
     "grain": Annotated[
         str | None, typer.Option(help="online: samples shown at a time, or day. Default: 10.")
     ],

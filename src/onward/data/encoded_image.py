@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from onward.data.folder_images import UNREADABLE
 from onward.errors import OnwardError
@@ -14,7 +14,9 @@ _FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
 
 
 @contextmanager
-def opened_image(content: bytes, where: Callable[[], str]) -> Iterator[Image.Image]:
+def opened_image(
+    content: bytes, where: Callable[[], str], mend: str = "Fetch it again, or leave it out"
+) -> Iterator[Image.Image]:
     """Open an encoded image, or say which one cannot be decoded.
 
     Parameters
@@ -23,6 +25,8 @@ def opened_image(content: bytes, where: Callable[[], str]) -> Iterator[Image.Ima
         The bytes of its file.
     where
         Says where it lies, for people; asked only if something is wrong.
+    mend
+        What is to be done then.
     """
     try:
         with warnings.catch_warnings():
@@ -33,10 +37,12 @@ def opened_image(content: bytes, where: Callable[[], str]) -> Iterator[Image.Ima
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise OnwardError(
             f"expected an image of at most {Image.MAX_IMAGE_PIXELS:,} pixels in {where()}, "
-            f"found a decompression bomb ({error}). Leave it out of the shard"
+            f"found a decompression bomb ({error}). {mend}"
         ) from error
     except UNREADABLE as error:
+        # Pillow's own words for this name the object in memory that it read from.
+        unknown = isinstance(error, UnidentifiedImageError)
+        reason = f"none of {', '.join(_FORMATS)}" if unknown else error
         raise OnwardError(
-            f"expected an image in {where()}, found bytes that cannot be decoded ({error}). "
-            "Fetch it again, or leave it out"
+            f"expected an image in {where()}, found bytes that cannot be decoded ({reason}). {mend}"
         ) from error

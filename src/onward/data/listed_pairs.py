@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from onward.data.folder_images import file_sizes
-from onward.data.pair_files import OpenFiles, spans, whole_or_noted
+from onward.data.gaps import Flaw, Gaps
+from onward.data.pair_files import OpenFiles, spans
 from onward.errors import OnwardError
 from onward.types import Array, Rows
 
@@ -89,7 +90,7 @@ class ListedPairs:
         """Return names: the table's, then the number of the row."""
         tables = np.searchsorted(self.starts, samples, side="right") - 1
         places = zip(tables.tolist(), self.lines["row"][samples].tolist(), strict=True)
-        return pa.array([f"{self.tables[table].stem}/{row}" for table, row in places], pa.string())
+        return pa.array([_name(self.tables[table], row) for table, row in places], pa.string())
 
     def _table(self, sample: int) -> int:
         return int(np.searchsorted(self.starts, sample, side="right")) - 1
@@ -103,10 +104,8 @@ class ListedPairs:
         return path, caption
 
 
-def open_listed(
-    tables: Sequence[Path], images: Path, missing: str = "stop"
-) -> tuple[ListedPairs, tuple[str, ...]]:
-    """Look through tables, and return their samples and what is to be told about them.
+def open_listed(tables: Sequence[Path], images: Path, gaps: Gaps | None = None) -> ListedPairs:
+    """Look through tables, and return their samples.
 
     Parameters
     ----------
@@ -114,35 +113,46 @@ def open_listed(
         The files, in order.
     images
         The folder that paths begin in.
-    missing
-        Whether to ``stop`` at rows without an image or a caption, and list them; or to ``skip``
-        them and tell how many.
+    gaps
+        What happens with rows without an image or a caption. By default they are listed in an
+        error.
     """
     hashed = hashlib.sha256()
-    lines, counts, broken = [], [0], []
+    lines, counts = [], [0]
+    broken: list[Flaw] = []
+    gaps = gaps or Gaps()
     for table in tables:
         places, paths = [], []
         with table.open("rb") as file:
             for number, (row, at, size) in enumerate(_rows(file, table)):
-                problem = _problem(row, images)
+                if len(gaps.listed([_name(table, number)])):
+                    continue
+                problem = _problem(row)
                 if problem:
-                    broken.append(f"row {number} of {table}: {problem}")
+                    broken.append(Flaw(_name(table, number), f"row {number} of {table}", problem))
                     continue
                 places.append((at, size, number, len(row[1].encode())))
                 paths.append(row[0])
             file.seek(0)
             hashed.update(hashlib.file_digest(file, "sha256").digest())
         there = file_sizes(images, paths)
-        broken += [f"{images / path}: no such file" for path in paths if path not in there]
+        broken += [
+            Flaw(_name(table, number), str(images / path), "no such file")
+            for (_, _, number, _), path in zip(places, paths, strict=True)
+            if path not in there
+        ]
         kept = np.array([path in there for path in paths], np.bool_)
         hashed.update("\n".join(f"{path} {there.get(path)}" for path in paths).encode())
         lines.append(np.array(places, _LINES)[kept])
         counts.append(int(kept.sum()))
-    notes = whole_or_noted(broken, "rows", missing)
-    found = ListedPairs(
+    gaps.leave_out(broken, "row", "an image and a caption in every row")
+    return ListedPairs(
         tuple(tables), images, np.cumsum(counts), np.concatenate(lines), hashed.hexdigest()
     )
-    return found, notes
+
+
+def _name(table: Path, row: int) -> str:
+    return f"{table.stem}/{row}"
 
 
 def _rows(file: IO[bytes], table: Path) -> Iterator[tuple[list[str], int, int]]:
@@ -168,12 +178,12 @@ def _rows(file: IO[bytes], table: Path) -> Iterator[tuple[list[str], int, int]]:
         begin = read
 
 
-def _problem(row: list[str], images: Path) -> str:
-    if len(row) < 2 or not row[1]:
+def _problem(row: list[str]) -> str:
+    if len(row) < 2 or not row[1].strip():
         return "no caption"
     if not row[0]:
         return "no image"
     # A table of somebody else's must not lead out of the folder.
     if Path(row[0]).is_absolute() or ".." in Path(row[0]).parts:
-        return f"the path {row[0]} leads out of {images}"
+        return "a path that leads out of the folder of images"
     return ""

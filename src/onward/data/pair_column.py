@@ -21,6 +21,10 @@ CAPTION_BYTES = 512
 WINDOW = 256 << 20
 MIXED = 8
 _NOISES = 16
+_MEND = (
+    "Fetch it again; or let onward check data tic --root DIR --list FILE name all such samples, "
+    "and leave them out with leave_out=FILE, which is recorded"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +145,7 @@ def captions_of(text: str) -> list[str]:
 
 def decoded(content: bytes, side: int, where: Callable[[], str]) -> NDArray[np.uint8]:
     """Decode an image into a square of RGB bytes, or say which one cannot be."""
-    with opened_image(content, where) as image:
+    with opened_image(content, where, _MEND) as image:
         return square(image, side, resample=Image.Resampling.BICUBIC)
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from onward.errors import OnwardError, first_few, unknown
+from onward.errors import OnwardError
 from onward.types import Array, Rows
 
 _NUMBERS = re.compile(r"(\d+)")
@@ -98,27 +98,3 @@ def in_order(paths: Iterable[Path]) -> list[Path]:
         return [int(n) if n.isdigit() else n for n in _NUMBERS.split(path.name)]
 
     return sorted(paths, key=key)
-
-
-def whole_or_noted(broken: Sequence[str], what: str, missing: str) -> tuple[str, ...]:
-    """Raise if samples are broken, with a list of them, or return what is to be told.
-
-    Parameters
-    ----------
-    broken
-        Which, and what is wrong with them.
-    what
-        What they are called: samples or rows.
-    missing
-        Whether to ``stop``, or to ``skip`` them.
-    """
-    if missing not in ("stop", "skip"):
-        raise unknown("choice for missing", missing, ["stop", "skip"], "docs/tic_data.md")
-    if not broken:
-        return ()
-    if missing == "skip":
-        return (f"{len(broken):,} {what} without an image and a caption were left out",)
-    raise OnwardError(
-        f"expected an image and a caption in all {what}, found {first_few(broken, '; ')}. "
-        f"Leave such {what} out with missing=skip, which is recorded"
-    )

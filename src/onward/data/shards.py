@@ -9,8 +9,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from onward.data.pair_files import OpenFiles, in_order, spans, whole_or_noted
-from onward.data.tar_index import PLACES, PROBLEMS, caption_of, tar_index
+from onward.data.gaps import Flaw, Gaps
+from onward.data.pair_files import OpenFiles, in_order, spans
+from onward.data.tar_index import (
+    PLACES,
+    PROBLEMS,
+    DamagedTarError,
+    caption_of,
+    empty_index,
+    tar_index,
+)
 from onward.data.webdataset_loader import webdataset
 from onward.errors import OnwardError
 from onward.types import Array, Rows
@@ -37,7 +45,7 @@ class Shards:
     digest
         A hash of names, sizes and places.
     found
-        How many samples each tar has, those that were left out included.
+        How many samples each tar has, those that were left out included; -1 if nobody can tell.
     """
 
     paths: tuple[Path, ...]
@@ -105,10 +113,10 @@ class Shards:
 def open_shards(
     paths: Sequence[Path],
     root: Path,
-    missing: str = "stop",
+    gaps: Gaps | None = None,
     progress: Callable[[int], None] = lambda done: None,
-) -> tuple[Shards, tuple[str, ...]]:
-    """Index tars, and return their samples and what is to be told about them.
+) -> Shards:
+    """Index tars, and return their samples.
 
     Parameters
     ----------
@@ -116,32 +124,42 @@ def open_shards(
         The tars, in order.
     root
         What their names in ids begin below.
-    missing
-        Whether to ``stop`` at samples without an image or a caption, or with several, and list
-        them; or to ``skip`` them and tell how many.
+    gaps
+        What happens with tars that are cut or damaged, and with samples without an image or a
+        caption, or with several. By default they are listed in an error.
     progress
         Called with how many more tars were looked through.
     """
     hashed = hashlib.sha256()
-    keys, places, broken, counts, found = [], [], [], [0], []
+    keys, places, counts, found = [], [], [0], []
+    damaged: list[Flaw] = []
+    broken: list[Flaw] = []
+    gaps = gaps or Gaps()
     names = tuple(_name(path, root) for path in paths)
     for path, name in zip(paths, names, strict=True):
-        index = tar_index(path)
+        try:
+            index = tar_index(path)
+            found.append(len(index))
+        except DamagedTarError as error:
+            index = empty_index()
+            found.append(-1)
+            if not len(gaps.listed([name])):
+                damaged.append(Flaw(name, f"{path} ({error})", "cut or damaged"))
+        listed = gaps.listed(f"{name}/{key.decode()}" for key in index["key"].tolist())
         wrong = np.flatnonzero(index["problem"])
-        broken += [
-            f"{index['key'][row].decode()} of {path}: {PROBLEMS[int(index['problem'][row])]}"
-            for row in wrong.tolist()
-        ]
-        found.append(len(index))
-        index = np.delete(index, wrong)
+        for row in np.setdiff1d(wrong, listed).tolist():
+            key, problem = index["key"][row].decode(), PROBLEMS[int(index["problem"][row])]
+            broken.append(Flaw(f"{name}/{key}", f"{key} of {path}", problem))
+        index = np.delete(index, np.union1d(wrong, listed))
         hashed.update(f"{name} {path.stat().st_size} {len(index)}".encode())
         hashed.update(np.ascontiguousarray(index).tobytes())
         keys.append(pa.array([key.decode() for key in index["key"].tolist()], pa.string()))
         places.append(index[list(PLACES.names or ())].astype(PLACES))
         counts.append(len(index))
         progress(1)
-    notes = whole_or_noted(broken, "samples", missing)
-    shards = Shards(
+    gaps.leave_out(damaged, "shard", "whole tars", most=len(damaged))
+    gaps.leave_out(broken, "sample", "an image and a caption in every sample")
+    return Shards(
         tuple(paths),
         names,
         np.cumsum(counts),
@@ -150,7 +168,6 @@ def open_shards(
         hashed.hexdigest(),
         np.array(found, np.int64),
     )
-    return shards, notes
 
 
 def shard_paths(text: str) -> tuple[Path, ...]:

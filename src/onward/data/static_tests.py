@@ -29,13 +29,14 @@ from PIL import Image
 from onward.data.bags import right_answers
 from onward.data.encoded_image import opened_image
 from onward.data.pair_column import captions_of
+from onward.data.prompts import read_prompts
 from onward.data.tar_index import IMAGES
-from onward.data.task_folder import Member, Sample, lines, read_shards
+from onward.data.task_folder import Member, Sample, read_shards
 from onward.errors import OnwardError
 from onward.pairs import HAS_IMAGE, IMAGE, made_pairs, pair_type
+from onward.tasks.image_text import KEPT
 from onward.types import Array, Rows, Samples, Table
 
-CLASSNAMES, TEMPLATES = "classnames.txt", "zeroshot_classification_templates.txt"
 CLASSIFICATION, RETRIEVAL, ASSOCIATION = "classification", "retrieval", "association"
 # What no text tower reads to its end: the usual 77 tokens are some 300 letters.
 _LONGEST = 2000
@@ -102,7 +103,9 @@ class ShardPairs:
             return self.fitting.fit(image)
 
 
-def read_static_test(folder: Path, fitting: Fitting, *, grouped: bool = False) -> StaticTest:
+def read_static_test(
+    folder: Path, fitting: Fitting, *, grouped: bool = False, uncounted: Sequence[int] = ()
+) -> StaticTest:
     """Read what a task's folder holds; images are decoded when they are asked for.
 
     Parameters
@@ -113,6 +116,8 @@ def read_static_test(folder: Path, fitting: Fitting, *, grouped: bool = False) -
         How the model wants its images.
     grouped
         Whether groups are compared.
+    uncounted
+        Groups that do not count among them.
     """
     samples = read_shards(folder)
     if not samples:
@@ -122,27 +127,8 @@ def read_static_test(folder: Path, fitting: Fitting, *, grouped: bool = False) -
         return _retrieval(samples, fitting)
     if kind == ASSOCIATION:
         return _association(samples, fitting)
-    return _classification(folder, samples, fitting, grouped=grouped)
-
-
-def prompts(classes: Sequence[str], templates: Sequence[str]) -> list[str]:
-    r"""Return the prompts of each class, a line for each template: a model takes their mean.
-
-    Examples
-    --------
-    >>> prompts(["fox"], ["a photo of a {c}.", "art of a {c}."])
-    ['a photo of a fox.\nart of a fox.']
-    """
-    without = [one for one in templates if "{c}" not in one and "{}" not in one]
-    if without or not templates:
-        found = repr(without[0]) if without else "none"
-        raise OnwardError(
-            f"expected prompt templates with {{c}} where the class is to stand, found {found}"
-        )
-    return [
-        "\n".join(one.replace("{c}", name).replace("{}", name) for one in templates)
-        for name in classes
-    ]
+    groups = _groups(folder, samples, uncounted) if grouped else None
+    return _classification(folder, samples, fitting, groups)
 
 
 def _kind(folder: Path) -> str:
@@ -156,17 +142,15 @@ def _kind(folder: Path) -> str:
 
 
 def _classification(
-    folder: Path, samples: list[Sample], fitting: Fitting, *, grouped: bool
+    folder: Path, samples: list[Sample], fitting: Fitting, groups: Array | None
 ) -> StaticTest:
-    classes = [name.strip() for name in lines(folder / CLASSNAMES)]
-    texts = prompts(classes, lines(folder / TEMPLATES))
+    classes, texts = read_prompts(folder)
     labels = [_label(sample, len(classes)) for sample in samples]
-    groups = np.array([_group(sample) for sample in samples]) if grouped else None
     answers = np.array([*labels, *[-1] * len(classes)])[:, None]
     bag = Samples(np.arange(len(answers)), answers)
     images = [sample.one(*IMAGES) for sample in samples]
     table = _table(images, texts, fitting)
-    return StaticTest(CLASSIFICATION, table, (bag,), tuple(classes), groups)
+    return StaticTest(CLASSIFICATION, table, (bag,), classes, groups)
 
 
 def _label(sample: Sample, classes: int) -> int:
@@ -177,6 +161,16 @@ def _label(sample: Sample, classes: int) -> int:
             f"{sample.shard}, found {text[:40]!r}"
         )
     return int(text)
+
+
+def _groups(folder: Path, samples: list[Sample], uncounted: Sequence[int]) -> Array:
+    groups = np.array([_group(sample) for sample in samples])
+    if np.isin(groups, uncounted).all():
+        raise OnwardError(
+            f"expected samples of groups that count in {folder}, found none but of "
+            f"{', '.join(map(str, uncounted))}, which is left out. Fetch the whole test again"
+        )
+    return groups
 
 
 def _group(sample: Sample) -> int:
@@ -241,6 +235,11 @@ def _cue(sample: Sample) -> tuple[str, list[Member], list[int]]:
         raise OnwardError(
             f"expected a cue and some of {len(candidates)} images as its associations for the "
             f"sample {sample.key} in {sample.shard}, found {cue!r} and {right}"
+        )
+    if len(right) > KEPT:
+        raise OnwardError(
+            f"expected at most {KEPT} right images of a cue, as many as are looked at, for the "
+            f"sample {sample.key} in {sample.shard}, found {len(right)}. Ask for fewer of them"
         )
     return f"{'An' if cue[0] in 'aeiou' else 'A'} {cue}"[:_LONGEST], candidates, right
 

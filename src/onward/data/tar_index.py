@@ -11,7 +11,7 @@ import tarfile
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
@@ -36,9 +36,13 @@ PLACES = np.dtype(
     + [("text_size", np.int32), ("problem", np.uint8)]
 )
 _BLOCK = 512
-_VERSION = "shard-1"
+_VERSION = "shard-2"
 # What webdataset leaves out: folders of metadata, and names like __this__.
 _META = re.compile(r"__[^/]*__($|/)")
+
+
+class DamagedTarError(OnwardError):
+    """A tar that cannot be walked through to its end."""
 
 
 def tar_index(path: Path) -> Array:
@@ -47,7 +51,8 @@ def tar_index(path: Path) -> Array:
     Parameters
     ----------
     path
-        A tar without compression. Its index is kept in our cache, under its size and time.
+        A tar without compression. Its index is kept in our cache, under its size and time. If it is
+        cut or damaged, `DamagedTarError` says how.
     """
     try:
         state = path.stat()
@@ -65,19 +70,17 @@ def _of(path: Path) -> Array:
         try:
             found = list(_samples(file))
         except (tarfile.TarError, EOFError) as error:
-            raise OnwardError(
-                f"expected a whole tar in {path}, found one that is cut or damaged ({error}). "
-                "Fetch it again; nothing was changed"
-            ) from error
-    width = max((len(key) for key, _ in found), default=1)
-    index = np.zeros(len(found), np.dtype([("key", f"S{width}"), *_fields(PLACES)]))
+            raise DamagedTarError(str(error)) from error
+    index = empty_index(len(found), max((len(key) for key, _ in found), default=1))
     for place, (key, values) in enumerate(found):
         index[place] = (key, *values)
     return index
 
 
-def _fields(kind: np.dtype[Any]) -> list[tuple[str, Any]]:
-    return [(name, kind[name]) for name in kind.names or ()]
+def empty_index(samples: int = 0, width: int = 1) -> Array:
+    """Return an index of so many samples, with keys of so many letters at most."""
+    places = [(name, PLACES[name]) for name in PLACES.names or ()]
+    return np.zeros(samples, np.dtype([("key", f"S{width}"), *places]))
 
 
 def _samples(file: IO[bytes]) -> Iterator[tuple[bytes, tuple[int, ...]]]:
@@ -117,22 +120,24 @@ def tar_members(file: IO[bytes]) -> Iterator[tuple[str, str, int, int]]:
 
 
 def _text_size(file: IO[bytes], parts: dict[str, tuple[int, int]]) -> int:
-    """Return how many bytes a caption has; 0 if there is none."""
-    if "txt" in parts:
-        return parts["txt"][1]
-    if "json" not in parts:
+    """Return how many bytes a caption has; 0 if there is none but blanks."""
+    kind = "txt" if "txt" in parts else "json"
+    if kind not in parts:
         return 0
     # The tar goes on from where it was by itself: it seeks before it reads.
-    at, size = parts["json"]
+    at, size = parts[kind]
     file.seek(at)
-    return len((caption_of(file.read(size)) or "").encode())
+    content = file.read(size)
+    if kind == "txt":
+        return size if content.decode("utf-8", "replace").strip() else 0
+    return len((caption_of(content) or "").encode())
 
 
 def caption_of(content: bytes) -> str | None:
-    """Return the caption in a sample's json, if there is one."""
+    """Return the caption in a sample's json, if there is one that is not blank."""
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
         return None
     caption = found.get("caption") if isinstance(found, dict) else None
-    return caption if isinstance(caption, str) and caption else None
+    return caption if isinstance(caption, str) and caption.strip() else None

@@ -89,15 +89,6 @@ def read_shards(folder: Path) -> list[Sample]:
     return [sample for shard in shards for sample in _samples(shard)]
 
 
-def lines(path: Path) -> list[str]:
-    """Return the lines of a text that are not empty."""
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise OnwardError(f"expected a text in {path}, found none: {error}") from error
-    return [line for line in text.split("\n") if line.strip()]
-
-
 def _samples(shard: Path) -> Iterator[Sample]:
     try:
         with shard.open("rb") as file:

@@ -15,17 +15,17 @@ from pathlib import Path
 import numpy as np
 
 from onward.data.counts import Count
+from onward.data.gaps import Gaps
 from onward.data.pair_files import in_order
+from onward.data.prompts import CLASSNAMES, read_prompts
 from onward.data.shards import Shards, open_shards
 from onward.data.tic_layout import (
-    CLASSNAMES,
     Layout,
     Step,
+    different,
     is_time,
     no_samples,
     read_object,
-    read_prompts,
-    right_or_noted,
     span_of,
     step_of,
 )
@@ -49,6 +49,16 @@ class _Folder:
     said: tuple[tuple[str, str, int], ...]
     """Source, the name of a shard or "" for all of them, and the number."""
 
+    @property
+    def absent(self) -> list[str]:
+        """Which shards are named and not there."""
+        there = {shard.name for shard in self.shards}
+        return [
+            f"{source} names {name} with {count:,} samples, which is not there"
+            for source, name, count in self.said
+            if name and name not in there
+        ]
+
 
 def has_datacomp(root: Path) -> bool:
     """Whether a folder looks like TiC-DataComp's shards."""
@@ -59,8 +69,8 @@ def read_datacomp(
     root: Path,
     calendar: str | None = None,
     *,
+    gaps: Gaps,
     pool: bool = False,
-    missing: str = "stop",
     progress: Callable[[int], None] = lambda done: None,
 ) -> Layout:
     """Read which samples belong to which year or month.
@@ -71,10 +81,10 @@ def read_datacomp(
         The folder that holds ``yearly`` or ``monthly``.
     calendar
         Which of them; by default the first that is there.
+    gaps
+        What happens with what is missing or broken.
     pool
         Whether the first year's tests are those of 2014, 2015 and 2016 put together.
-    missing
-        Whether to ``stop`` at what is missing, or to ``skip`` it and tell.
     progress
         Called with how many more shards were looked through.
     """
@@ -83,16 +93,16 @@ def read_datacomp(
     base = root / calendar
     if calendar not in there:
         raise OnwardError(f"expected shards in {base / 'train'}, found {' and '.join(there)} alone")
-    gaps: list[str] = []
     notes: list[str] = []
-    folders = _folders(base / "train", "train", calendar, missing, gaps)
+    folders = _folders(base / "train", "train", calendar)
     for use in _KINDS:
         if (base / "eval" / use).is_dir():
-            folders += _folders(base / "eval" / use, use, calendar, missing, gaps)
+            folders += _folders(base / "eval" / use, use, calendar)
+    gaps.go_on([line for folder in folders for line in folder.absent], "all shards that are named")
     paths = [path for folder in folders for path in folder.shards]
-    shards, told = open_shards(paths, root, missing, progress)
+    shards = open_shards(paths, root, gaps, progress)
     counts = _counts(folders, shards)
-    gaps += [*told, *right_or_noted(counts, missing)]
+    gaps.go_on(different(counts), "as many samples as the data says it has")
     samples = _samples(folders, shards, calendar, pool=pool)
     classes, prompts = _prompts(folders)
     steps = []
@@ -117,12 +127,11 @@ def read_datacomp(
         classes,
         prompts,
         counts,
-        tuple(gaps),
         tuple(notes),
     )
 
 
-def _folders(base: Path, use: str, calendar: str, missing: str, gaps: list[str]) -> list[_Folder]:
+def _folders(base: Path, use: str, calendar: str) -> list[_Folder]:
     found = []
     for path in in_order(base.iterdir()):
         if not path.is_dir() or not is_time(path.name, calendar):
@@ -131,16 +140,6 @@ def _folders(base: Path, use: str, calendar: str, missing: str, gaps: list[str])
         place = path / "test" if (path / "test").is_dir() else path
         shards = tuple(in_order(place.glob("*.tar")))
         said = _said_of_training(place) if use == "train" else _said_of_test(place, use)
-        there = {shard.name for shard in shards}
-        for source, name, count in said:
-            if name and name not in there:
-                problem = f"{source} names {name} with {count:,} samples"
-                if missing == "stop":
-                    raise OnwardError(
-                        f"expected all shards in {place}: {problem}, found no such file. Fetch it "
-                        "again, or go on without it with missing=skip, which is recorded"
-                    )
-                gaps.append(f"{problem}, which is not there")
         found.append(_Folder(path.name, use, place, shards, tuple(said)))
     return found
 
@@ -175,7 +174,7 @@ def _said_of_test(folder: Path, use: str) -> list[tuple[str, str, int]]:
     shards, count = folder / "nshards.txt", folder / "count.txt"
     if shards.is_file():
         # Which of them should be there follows from the number: 0.tar, 1.tar and so on.
-        number = _whole(shards.read_text().strip(), shards)
+        number = _whole(shards.read_text().strip(), shards, "shards")
         found = len(list(folder.glob("*.tar")))
         if found != number:
             raise OnwardError(
@@ -187,11 +186,11 @@ def _said_of_test(folder: Path, use: str) -> list[tuple[str, str, int]]:
     return said
 
 
-def _whole(value: object, path: Path) -> int:
+def _whole(value: object, path: Path, what: str = "samples") -> int:
     try:
         return int(str(value))
     except ValueError as error:
-        raise OnwardError(f"expected a number of samples in {path}, found {value!r}") from error
+        raise OnwardError(f"expected a number of {what} in {path}, found {value!r}") from error
 
 
 def _counts(folders: list[_Folder], shards: Shards) -> tuple[Count, ...]:
@@ -200,9 +199,9 @@ def _counts(folders: list[_Folder], shards: Shards) -> tuple[Count, ...]:
     for folder in folders:
         found = {path.name: int(shards.found[number[path]]) for path in folder.shards}
         for source, name, said in folder.said:
-            if not name:
+            if not name and min(found.values(), default=0) >= 0:
                 counts.append(Count(source, "samples in all", said, sum(found.values())))
-            elif name in found:
+            elif found.get(name, -1) >= 0:
                 counts.append(Count(source, f"samples in {name}", said, found[name]))
     return tuple(counts)
 

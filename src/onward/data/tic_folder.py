@@ -14,15 +14,16 @@ import numpy as np
 
 from onward.data.bags import ZERO_SHOT, zero_shot_test
 from onward.data.counts import Count
+from onward.data.gaps import Flaw, Gaps
 from onward.data.pair_column import CAPTION_BYTES, MIXED, ONLY_IMAGE, PAIR, WINDOW
 from onward.data.pair_files import PairFiles
 from onward.data.shards import Shards
 from onward.data.tic_datacomp import CALENDARS, has_datacomp, read_datacomp
 from onward.data.tic_joined import has_lists, read_joined
-from onward.data.tic_layout import Layout, Step
+from onward.data.tic_layout import Layout, Step, tested
 from onward.data.tic_rows import TicRows
 from onward.data.tic_splits import has_splits, read_splits
-from onward.errors import OnwardError, unknown
+from onward.errors import OnwardError, first_few, unknown
 from onward.seeds import Draws, draws
 from onward.types import Rows, Samples, Table
 
@@ -70,7 +71,11 @@ class TicData:
     gaps
         What is missing or broken, where it was asked to go on without it.
     notes
-        What else is to be told: periods without a test, captions that are cut.
+        What else is to be told: what a list names, periods without a test, captions that are cut.
+    flaws
+        The broken samples and shards that were left out, see `onward.data.gaps.write_names`.
+    without
+        In a few words how much was left out; nothing if all is there.
     """
 
     layout: str
@@ -81,6 +86,8 @@ class TicData:
     counts: tuple[Count, ...]
     gaps: tuple[str, ...]
     notes: tuple[str, ...]
+    flaws: tuple[Flaw, ...]
+    without: str
 
 
 def read_tic(
@@ -93,6 +100,7 @@ def read_tic(
     pool: bool = False,
     validation: float = 0.0,
     missing: str = "stop",
+    leave_out: str | Path | None = None,
     window: int = WINDOW,
     mixed: int = MIXED,
     progress: Callable[[int], None] = lambda done: None,
@@ -119,6 +127,9 @@ def read_tic(
     missing
         Whether to ``stop`` at what is missing or differs from what the data says of itself, or to
         ``skip`` it and tell in `TicData.gaps`.
+    leave_out
+        A file that names samples and shards to leave out, as ``onward check data tic --list``
+        writes it: those whose images cannot be decoded, say, which is known once all are read.
     window
         How many bytes of decoded samples are kept.
     mixed
@@ -126,20 +137,22 @@ def read_tic(
     progress
         Called with how many more shards were looked through.
     """
-    if missing not in ("stop", "skip"):
-        raise unknown("choice for missing", missing, ["stop", "skip"], "docs/tic_data.md")
     if calendar is not None and calendar not in CALENDARS:
         raise unknown("calendar", calendar, CALENDARS, "docs/tic_data.md")
     if not 0 <= validation < 1:
         raise OnwardError(f"expected a share from 0 up to 1 for validation, found {validation}")
+    gaps = Gaps(missing, None if leave_out is None else Path(leave_out).expanduser())
     found = _found(
-        root, calendar=calendar, shards=shards, images=images, pool=pool, missing=missing,
-        progress=progress,
-    )  # fmt: skip
-    rows = TicRows(found.files, found.prompts)
-    periods = tuple(
-        _period(number, step, rows, validation) for number, step in enumerate(found.steps)
+        root, gaps, calendar=calendar, shards=shards, images=images, pool=pool, progress=progress
     )
+    steps, untested = tested(found.steps)
+    if not steps:
+        raise OnwardError(
+            f"expected periods both to learn and to test in {root}, found none: "
+            f"{first_few(untested, '; ')}. Fetch what is missing or broken again"
+        )
+    rows = TicRows(found.files, found.prompts)
+    periods = tuple(_period(number, step, rows, validation) for number, step in enumerate(steps))
     column = rows.column(side, window, mixed)
     digest = hashlib.sha256(found.files.digest.encode())
     for part in (column.sample, column.part, column.line):
@@ -153,8 +166,10 @@ def read_tic(
         classes=found.classes,
         files=_places(found.files, root),
         counts=found.counts,
-        gaps=found.gaps,
-        notes=(*found.notes, *_long_captions(found)),
+        gaps=gaps.told,
+        notes=(*gaps.of_list(), *found.notes, *untested, *_long_captions(found)),
+        flaws=tuple(gaps.flaws),
+        without=gaps.without,
     )
 
 
@@ -165,20 +180,20 @@ def is_tic(root: Path) -> bool:
 
 def _found(
     root: Path,
+    gaps: Gaps,
     *,
     calendar: str | None,
     shards: str | None,
     images: Path | None,
     pool: bool,
-    missing: str,
     progress: Callable[[int], None],
 ) -> Layout:
     if has_datacomp(root):
-        return read_datacomp(root, calendar, pool=pool, missing=missing, progress=progress)
+        return read_datacomp(root, calendar, gaps=gaps, pool=pool, progress=progress)
     if has_splits(root):
-        return read_splits(root, images=images, missing=missing, progress=progress)
+        return read_splits(root, gaps=gaps, images=images, progress=progress)
     if has_lists(root):
-        return read_joined(root, shards, calendar, pool=pool, missing=missing, progress=progress)
+        return read_joined(root, shards, calendar, gaps=gaps, pool=pool, progress=progress)
     raise OnwardError(
         f"expected data of TiC-CLIP in {root}, found none of yearly/train/<YEAR>/*.tar, "
         "monthly/train/<YYYYMM>/*.tar (TiC-DataComp's shards), <YEAR>.npy, "

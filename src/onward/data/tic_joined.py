@@ -16,18 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from onward.data.cache import cached
+from onward.data.gaps import Gaps
 from onward.data.pair_files import in_order
+from onward.data.prompts import CLASSNAMES, read_prompts
 from onward.data.shards import Shards, open_shards, shard_paths
-from onward.data.tic_layout import (
-    CLASSNAMES,
-    Layout,
-    Step,
-    is_time,
-    no_samples,
-    read_prompts,
-    span_of,
-    step_of,
-)
+from onward.data.tic_layout import Layout, Step, is_time, no_samples, span_of, step_of, tested
 from onward.data.uid_lists import (
     UID,
     class_lists,
@@ -56,8 +49,8 @@ def read_joined(
     shards: str | None,
     calendar: str | None = None,
     *,
+    gaps: Gaps,
     pool: bool = False,
-    missing: str = "stop",
     progress: Callable[[int], None] = lambda done: None,
 ) -> Layout:
     """Read which samples of a pool belong to which year or month.
@@ -70,10 +63,10 @@ def read_joined(
         Your CommonPool: a folder of tars, or several joined by ``::``.
     calendar
         ``yearly`` or ``monthly``; by default the first of them whose lists are there.
+    gaps
+        What happens with what is missing or broken.
     pool
         Whether the first year's tests are those of 2014, 2015 and 2016 put together.
-    missing
-        Whether to ``stop`` at samples without an image or a caption, or to ``skip`` them and tell.
     progress
         Called with how many more shards were looked through.
     """
@@ -82,22 +75,22 @@ def read_joined(
             f"expected shards to join with the lists of ids in {root}, found none named. Say where "
             "your copy of CommonPool is: shards=DIR, several joined by '::'"
         )
-    tested = root / f"{RETRIEVAL}.json"
-    if not tested.is_file():
+    ids = root / f"{RETRIEVAL}.json"
+    if not ids.is_file():
         twin = (root / f"{RETRIEVAL}.pkl").is_file()
         found = "its pickled twin, which is never opened" if twin else "none"
         raise OnwardError(
-            f"expected the ids to test with in {tested}, found {found}. Fetch the JSON file from "
+            f"expected the ids to test with in {ids}, found {found}. Fetch the JSON file from "
             "Hugging Face, apple/TiC-DataComp"
         )
     paths = shard_paths(shards)
-    pool_shards, gaps = open_shards(paths, paths[0].parent, missing, progress)
+    pool_shards = open_shards(paths, paths[0].parent, gaps, progress)
     calendar = calendar or ("yearly" if _yearly(root) else "monthly")
     lists = _lists(root, calendar)
     uids = _uids(pool_shards)
     asked = _Asked(uids, root)
     steps = _steps(lists, asked, calendar, pool=pool)
-    if not steps:
+    if not tested(steps)[0]:
         raise OnwardError(
             f"expected samples of {shards} in the lists of ids in {root}, found none of the "
             f"{len(uids):,} there both to learn and to test with. Are they shards of CommonPool?"
@@ -108,7 +101,6 @@ def read_joined(
         steps,
         asked.classes,
         asked.prompts,
-        gaps=gaps,
         notes=tuple(asked.notes),
     )
 
@@ -131,12 +123,6 @@ def _steps(
     steps = []
     for name in sorted(learned):
         train, test = np.concatenate(learned[name]), np.concatenate(tests.get(name, [no_samples()]))
-        if not len(train) or not len(test):
-            asked.notes.append(
-                f"{name} is left out: your shards have {len(train):,} samples to learn and "
-                f"{len(test):,} to test with"
-            )
-            continue
         mine = classified.get(name, [])
         rows = np.concatenate([rows for rows, _ in mine] or [no_samples()])
         labels = np.concatenate([labels for _, labels in mine] or [no_samples()])
@@ -235,7 +221,7 @@ def _told(shards: Shards, sample: int) -> str:
         name = json.loads(told)["uid"]
     except (ValueError, KeyError, TypeError):
         name = None
-    if not isinstance(name, str) or not is_uid(name):
+    if not is_uid(name):
         raise OnwardError(
             f"expected an id of 32 hexadecimal letters in the key or in uid of the json of "
             f"{shards.where(sample)}, found neither"

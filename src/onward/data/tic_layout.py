@@ -11,12 +11,11 @@ import numpy as np
 from onward.data.clear_listing import read_json
 from onward.data.counts import Count
 from onward.data.pair_files import PairFiles
-from onward.errors import OnwardError, first_few
+from onward.errors import OnwardError
 from onward.types import Rows
 
 FIRST_YEAR, MERGED = 2014, 2016
 """TiC-DataComp's first period is all that there is up to the end of 2016."""
-CLASSNAMES, TEMPLATES = "classnames.txt", "zeroshot_classification_templates.txt"
 
 
 def no_samples() -> Rows:
@@ -69,8 +68,6 @@ class Layout:
         What stands for each of them: one line for each template.
     counts
         Numbers that the layout tells of itself, beside what was found.
-    gaps
-        What is missing or broken, where it was asked to go on without it.
     notes
         What else is to be told about it.
     """
@@ -81,7 +78,6 @@ class Layout:
     classes: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ()
     counts: tuple[Count, ...] = ()
-    gaps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -114,24 +110,6 @@ def step_of(time: str, calendar: str) -> str:
     return str(max(int(time), MERGED)) if calendar == "yearly" else time
 
 
-def read_prompts(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of classes, and what stands for each: its name in each template."""
-    names = tuple(_lines(folder / CLASSNAMES))
-    templates = _lines(folder / TEMPLATES)
-    if not names or not templates:
-        raise OnwardError(
-            f"expected names of classes and templates of prompts in {folder}, found an empty file"
-        )
-    alone = [template for template in templates if "{c}" not in template and "{}" not in template]
-    if alone:
-        raise OnwardError(
-            f"expected {{c}} where the class stands in each line of {folder / TEMPLATES}, found "
-            f"{alone[0]!r}"
-        )
-    forms = [template.replace("{c}", "{}") for template in templates]
-    return names, tuple("\n".join(form.replace("{}", name) for form in forms) for name in names)
-
-
 def read_object(path: Path, what: str) -> dict[str, Any]:
     """Return the object in a JSON file, or say that there is none."""
     found = read_json(path)
@@ -140,28 +118,22 @@ def read_object(path: Path, what: str) -> dict[str, Any]:
     return found
 
 
-def right_or_noted(counts: Sequence[Count], missing: str) -> tuple[str, ...]:
-    """Raise if any numbers differ, or return what is to be told about them."""
-    wrong = [count for count in counts if not count.right]
-    told = [
+def tested(steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[str, ...]]:
+    """Return the periods that can be learned and tested, and what is to be told about others."""
+    whole = tuple(step for step in steps if len(step.train) and len(step.test))
+    notes = tuple(
+        f"{step.name} is left out: it has {len(step.train):,} samples to learn and "
+        f"{len(step.test):,} to test with"
+        for step in steps
+        if step not in whole
+    )
+    return whole, notes
+
+
+def different(counts: Sequence[Count]) -> list[str]:
+    """Say which numbers are not those that the layout tells of itself."""
+    return [
         f"{count.source} has {count.expected:,} {count.what}, found {count.found:,}"
-        for count in wrong
+        for count in counts
+        if not count.right
     ]
-    if told and missing == "stop":
-        raise OnwardError(
-            f"expected as many samples as the data says it has: {first_few(told, '; ')}. "
-            "Fetch these shards again, or go on with what is there with missing=skip, which is "
-            "recorded"
-        )
-    return tuple(told)
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        content = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise OnwardError(
-            f"expected one name or template on each line of {path}, found a file that cannot be "
-            f"read ({error}). Fetch it again"
-        ) from error
-    return [line.strip() for line in content.splitlines() if line.strip()]

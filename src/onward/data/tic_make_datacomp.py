@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from onward.data.chosen_pairs import ChosenPairs, write_json, write_tar
+from onward.data.prompts import CLASSNAMES, TEMPLATES
 from onward.data.split import uniform
 from onward.data.tic_joined import CLASSES, MONTHLY, RETRIEVAL, YEARLY
-from onward.data.tic_layout import CLASSNAMES, TEMPLATES
 from onward.data.uid_lists import uids_of
 from onward.types import Array, Rows
 

@@ -46,7 +46,10 @@ class TicRows:
         )
         if not said.all():
             where = self._files.where(int(samples[np.argmin(said)]))
-            raise OnwardError(f"expected a caption to test with in {where}, found none but blanks")
+            raise OnwardError(
+                f"expected a caption to test with in {where}, found none but blanks. Name it in a "
+                "file and leave it out with leave_out=FILE, which is recorded"
+            )
         image_of = np.repeat(np.arange(len(samples)), said)
         lines = np.arange(len(image_of)) - np.repeat(np.cumsum(said) - said, said)
         read = self.add(samples[image_of], ONLY_TEXT, day, lines)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from datetime import date
 from pathlib import Path
 
+from onward.data.gaps import Gaps
 from onward.data.listed_pairs import open_listed
 from onward.data.pair_files import in_order
 from onward.data.shards import open_shards
@@ -36,8 +37,8 @@ def has_splits(root: Path) -> bool:
 def read_splits(
     root: Path,
     *,
+    gaps: Gaps,
     images: Path | None = None,
-    missing: str = "stop",
     progress: Callable[[int], None] = lambda done: None,
 ) -> Layout:
     """Read which samples belong to which batch: out of tars where there are any, else of tables.
@@ -46,23 +47,23 @@ def read_splits(
     ----------
     root
         The folder that holds ``splits``, or tars.
+    gaps
+        What happens with what is missing or broken.
     images
         Tables: the folder that paths begin in. By default ``images`` below the root, or the root.
-    missing
-        Whether to ``stop`` at what is missing, or to ``skip`` it and tell.
     progress
         Called with how many more tars were looked through.
     """
     tars = _tars(root)
     if tars and images is None:
-        shards, gaps = open_shards(tars, root, missing, progress)
+        shards = open_shards(tars, root, gaps, progress)
         samples = _by_batch(tars, shards.of)
-        return Layout(_called(samples), shards, _steps(samples, root), gaps=gaps)
+        return Layout(_called(samples), shards, _steps(samples, root))
     tables = _tables(root)
     folder = images or (root / "images" if (root / "images").is_dir() else root)
-    listed, gaps = open_listed(tables, folder, missing)
+    listed = open_listed(tables, folder, gaps)
     samples = _by_batch(tables, listed.of)
-    return Layout(_called(samples), listed, _steps(samples, root), gaps=gaps)
+    return Layout(_called(samples), listed, _steps(samples, root))
 
 
 def _tars(root: Path) -> list[Path]:

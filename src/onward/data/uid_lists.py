@@ -6,7 +6,7 @@ A year's list has up to two billion of them: it stays on disk, and is searched b
 
 import tarfile
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from onward.types import Array, Rows
 
 UID = np.dtype("u8,u8")
 _AT_ONCE = 1 << 20
+_SHOWN = 40
+_HEXADECIMAL = frozenset("0123456789abcdef")
 
 
 def uids_of(texts: list[str]) -> Array:
@@ -29,19 +31,21 @@ def uids_of(texts: list[str]) -> Array:
     """
     found = np.empty(len(texts), UID)
     for place, text in enumerate(texts):
+        if not is_uid(text):
+            raise ValueError(repr(text)[:_SHOWN])
         found[place] = int(text[:16], 16), int(text[16:32], 16)
     return found
 
 
-def is_uid(text: str) -> bool:
-    """Whether a text is an id in hexadecimal letters."""
-    return len(text) == 32 and not set(text) - set("0123456789abcdef")
+def is_uid(text: object) -> TypeGuard[str]:
+    """Whether something is an id in hexadecimal letters."""
+    return isinstance(text, str) and len(text) == 32 and set(text) <= _HEXADECIMAL
 
 
 def open_list(path: Path) -> Array:
     """Return the ids in a file of numpy's, which stays on disk."""
     with path.open("rb") as file:
-        return _opened(file, path, 0, path.name)
+        return _opened(file, path, 0, str(path))
 
 
 def open_lists(path: Path) -> dict[str, Array]:
@@ -52,7 +56,8 @@ def open_lists(path: Path) -> dict[str, Array]:
             members = [member for member in tar if member.name.endswith(".npy")]
             for member in members:
                 name = Path(member.name).stem
-                found[name] = _opened(file, path, member.offset_data, member.name)
+                where = f"{member.name} of {path}"
+                found[name] = _opened(file, path, member.offset_data, where)
     except tarfile.TarError as error:
         raise OnwardError(
             f"expected a tar with lists of ids in {path}, found one that is cut or damaged "
@@ -61,7 +66,7 @@ def open_lists(path: Path) -> dict[str, Array]:
     return found
 
 
-def _opened(file: IO[bytes], path: Path, start: int, name: str) -> Array:
+def _opened(file: IO[bytes], path: Path, start: int, where: str) -> Array:
     """Map the list that begins at a place of a file into memory, once it is seen to be one."""
     file.seek(start)
     try:
@@ -70,12 +75,12 @@ def _opened(file: IO[bytes], path: Path, start: int, name: str) -> Array:
         shape, _, kind = read[version[0]](file)
     except (ValueError, KeyError) as error:
         raise OnwardError(
-            f"expected a list of ids in {name} of {path}, found another kind of file ({error}). "
+            f"expected a list of ids in {where}, found another kind of file ({error}). "
             "Fetch it again"
         ) from error
     if kind != UID or len(shape) != 1:
         raise OnwardError(
-            f"expected a list of ids, pairs of 64-bit numbers (u8,u8), in {name} of {path}, found "
+            f"expected a list of ids, pairs of 64-bit numbers (u8,u8), in {where}, found "
             f"{kind} of the shape {shape}. Fetch it again"
         )
     if not shape[0]:
@@ -84,14 +89,13 @@ def _opened(file: IO[bytes], path: Path, start: int, name: str) -> Array:
         listed = np.memmap(path, UID, "r", file.tell(), shape)
     except ValueError as error:
         raise OnwardError(
-            f"expected {shape[0]:,} ids in {name} of {path}, found a file that is cut. Fetch it "
-            "again"
+            f"expected {shape[0]:,} ids in {where}, found a file that is cut. Fetch it again"
         ) from error
     place = _unsorted_at(listed)
     if place is not None:
         raise OnwardError(
-            f"expected sorted ids in {name} of {path}, found number {place:,} smaller than the one "
-            "before it: halving would not find samples. Sort it with numpy.sort, or fetch it again"
+            f"expected sorted ids in {where}, found number {place:,} smaller than the one before "
+            "it: halving would not find samples. Sort it with numpy.sort, or fetch it again"
         )
     return listed
 
@@ -143,10 +147,7 @@ def year_lists(path: Path) -> dict[str, Array]:
     try:
         return {year: np.sort(uids_of(ids)) for year, ids in found.items()}
     except (TypeError, ValueError) as error:
-        raise OnwardError(
-            f"expected ids in hexadecimal letters by year in {path}, found something else "
-            f"({error}). Fetch it again"
-        ) from error
+        raise _no_ids(path, "by year", error) from error
 
 
 def class_lists(path: Path) -> dict[str, tuple[Array, Array, tuple[str, ...]]]:
@@ -166,8 +167,12 @@ def class_lists(path: Path) -> dict[str, tuple[Array, Array, tuple[str, ...]]]:
             order = np.argsort(ids, kind="stable")
             lists[year] = (ids[order], np.array(label, np.int64)[order], synsets)
     except (TypeError, ValueError, AttributeError) as error:
-        raise OnwardError(
-            f"expected ids in hexadecimal letters by year and class in {path}, found something "
-            f"else ({error}). Fetch it again"
-        ) from error
+        raise _no_ids(path, "by year and class", error) from error
     return lists
+
+
+def _no_ids(path: Path, how: str, error: Exception) -> OnwardError:
+    found = str(error) if isinstance(error, ValueError) else "another kind of JSON"
+    return OnwardError(
+        f"expected ids of 32 hexadecimal letters {how} in {path}, found {found}. Fetch it again"
+    )

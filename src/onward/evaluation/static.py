@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onward.data.prompts import CLASSNAMES, class_names
 from onward.data.static_tasks import StaticTask, static_tasks, task_of_folder
 from onward.data.static_tests import (
     ASSOCIATION,
     CLASSIFICATION,
-    CLASSNAMES,
     RETRIEVAL,
     Fitting,
     StaticTest,
     read_static_test,
 )
-from onward.data.task_folder import find_tasks, lines
+from onward.data.task_folder import find_tasks
 from onward.errors import OnwardError
 from onward.evaluation.sitting import Examinee, Named, Outcome, decisions, outcome, plain
 from onward.metrics.static_tasks import (
@@ -116,10 +116,10 @@ def find_static(root: Path) -> dict[str, Found]:
     return {name: found[name] for name in dict.fromkeys([*listed, *found])}
 
 
-def classes_of(found: Mapping[str, Found]) -> list[list[str]]:
+def classes_of(found: Mapping[str, Found]) -> list[tuple[str, ...]]:
     """Return the names of the classes of every task that has some."""
-    paths = [one.folder / CLASSNAMES for one in found.values()]
-    return [lines(path) for path in paths if path.is_file()]
+    folders = [one.folder for one in found.values()]
+    return [class_names(folder) for folder in folders if (folder / CLASSNAMES).is_file()]
 
 
 def evaluate_static(
@@ -148,7 +148,8 @@ def evaluate_static(
     for name, (folder, task) in found.items():
         watch(name)
         grouped = task is not None and task.metric in _GROUPED
-        test = read_static_test(folder, fitting, grouped=grouped)
+        uncounted = _uncounted(task)
+        test = read_static_test(folder, fitting, grouped=grouped, uncounted=uncounted)
         if task is not None and test.kind != _kind(task):
             raise OnwardError(
                 f"expected {folder} to be {name}, a task of {_kind(task)}, found {test.kind} in "
@@ -178,10 +179,13 @@ def _scored(
     answers, right = decided[:images, 1:], samples.labels[:images, 0]
     if test.groups is None:
         return TaskOutcome(metric, _BY_CLASS[metric](answers, right), found)
-    without = _OTHER.get(task.name if task else "", ())
-    depth = _GROUPED[metric]
+    without, depth = _uncounted(task), _GROUPED[metric]
     score = worst_group(answers, right, test.groups, depth, without=without)
     return TaskOutcome(metric, score, found)
+
+
+def _uncounted(task: StaticTask | None) -> tuple[int, ...]:
+    return _OTHER.get(task.name, ()) if task else ()
 
 
 def _associated(decided: Array, test: StaticTest) -> TaskOutcome:

@@ -11,7 +11,7 @@ mean per class                 ``mean_per_class(answers, classes)``
 macro F1 score                 ``macro_f1(answers, classes)``
 worst-region acc.              ``worst_group(answers, classes, regions, 1)``
 worst-income top-5 acc.        ``worst_group(answers, classes, incomes, 5)``
-Jaccard score                  ``mean_jaccard(answers, right)``
+Jaccard score                  the mean of ``jaccards(answers, right)``
 R@1                            ``recall1`` of the task kind: the mean of both directions
 =============================  =============================================================
 
@@ -134,8 +134,8 @@ def worst_group(
     return float(_group_means(_hits(said, right, k)[counts], of[counts])[1].min())
 
 
-def mean_jaccard(answers: ArrayLike, right: ArrayLike) -> float:
-    """Mean of ``|chosen and right| / |chosen or right|``, with as many chosen as are right.
+def jaccards(answers: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
+    """``|chosen and right| / |chosen or right|`` of each question, as many chosen as are right.
 
     Parameters
     ----------
@@ -146,18 +146,13 @@ def mean_jaccard(answers: ArrayLike, right: ArrayLike) -> float:
 
     Examples
     --------
-    >>> mean_jaccard([[4, 0, 1], [2, 1, 0]], [[0, 1], [2, -1]])  # (1/3 + 1) / 2
-    0.6666666666666666
+    >>> jaccards([[4, 0, 1], [2, 1, 0]], [[0, 1], [2, -1]]).round(3).tolist()
+    [0.333, 1.0]
 
     References
     ----------
     Bitton et al. "WinoGAViL." NeurIPS Datasets and Benchmarks, 2022.
     """
-    return float(jaccards(answers, right).mean())
-
-
-def jaccards(answers: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
-    """Return `mean_jaccard`'s number of every question."""
     said, wanted = _whole(answers, "answers", 2), _whole(right, "right candidates", 2)
     counts = (wanted >= 0).sum(1)
     if len(said) != len(wanted) or not len(said) or counts.min() < 1:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from onward.errors import OnwardError, unknown
+from onward.errors import OnwardError, first_few, unknown
 from onward.models.checkpoints import read_weights, unwrapped
 from onward.models.clip import Clip
 from onward.models.clip_architecture import architecture_of
@@ -49,6 +49,17 @@ def chosen_clip(
     weights, pretrained
         See `named_clip`; only with a name.
     """
+    chosen = _chosen(model, weights, pretrained)
+    wrong = [name for name, one in chosen.clip.parameters.items() if not torch.isfinite(one).all()]
+    if wrong:
+        raise OnwardError(
+            f"expected finite weights, found NaN or infinity in {chosen.weights}: "
+            f"{first_few(wrong)}. Its training diverged, or it is damaged: take an earlier one"
+        )
+    return chosen
+
+
+def _chosen(model: str, weights: Path | None, pretrained: str | None) -> ChosenClip:
     path = Path(model).expanduser()
     if (path.is_dir() or path.is_file()) and (weights or pretrained):
         raise OnwardError(
