@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: setup demo test test-slow bench clean
+.PHONY: setup demo docs test test-slow bench clean
 
 setup: .venv/.ready
 
@@ -13,8 +13,17 @@ setup: .venv/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable '.[dev,vision,clip]'
 	touch $@
 
+# What builds the documentation, apart from what the tests need.
+.venv/.docs: .venv/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable '.[docs]'
+	touch $@
+
 demo: setup
 	$(BIN)/onward demo
+
+# Into site/, without a network, with warnings as errors.
+docs: .venv/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 test: setup
 	$(BIN)/ruff check
@@ -24,7 +33,7 @@ test: setup
 	$(BIN)/pytest -n 2
 
 # TensorFlow and Ray are large and not everywhere: where one cannot be installed, its test is skipped.
-test-slow: setup
+test-slow: .venv/.docs
 	-$(BIN)/python -c "import tensorflow" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt tensorflow
 	-$(BIN)/python -c "import ray" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt ray
 	$(BIN)/pytest -n 2 -m slow
@@ -40,4 +49,4 @@ bench: setup
 	$(BIN)/python benchmarks/tic.py
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache
+	rm -rf .venv .mypy_cache .ruff_cache site

@@ -4,6 +4,11 @@ Verwimp et al., CLAD: A realistic Continual Learning benchmark for Autonomous Dr
 Networks 2023. Objects are cut out of a dash camera's frames and come in order of time, ten at a
 time. The mix of classes swings with day and night; nobody says when. One test of all days and
 places is given after each of the six days and nights.
+
+Why: On a drive, samples come once, in an order that nobody chose.
+
+Known problems: Emoji Street is a miniature; with few tricycles, a class that weighs as much as any
+other rests on few samples.
 """
 
 import hashlib
@@ -53,7 +58,7 @@ def load(
     curve: int | None = None,
     frames: int | None = None,
 ) -> Benchmark:
-    """Load CLAD-C: Emoji Street, or SODA10M from a folder, see ``docs/clad_data.md``.
+    """Load CLAD-C: Emoji Street, or SODA10M from a folder, see ``docs/benchmarks/clad_data.md``.
 
     Parameters
     ----------

@@ -2,6 +2,11 @@
 
 Verwimp et al., CLAD, Neural Networks 2023: city streets by day, then highways, nights, and rain.
 All four are tested after each; nobody says at test time which domain a frame is of.
+
+Why: A detector meets the night after it has learned the day.
+
+Known problems: Rain by day brings part of the city back, so the end understates what was lost: look
+at the matrix.
 """
 
 import hashlib
@@ -44,7 +49,7 @@ def load(
     judge: str = TEST,
     frames: int | None = None,
 ) -> Benchmark:
-    """Load CLAD-D: Emoji Street, or SODA10M from a folder, see ``docs/clad_data.md``.
+    """Load CLAD-D: Emoji Street, or SODA10M from a folder, see ``docs/benchmarks/clad_data.md``.
 
     Parameters
     ----------

@@ -4,6 +4,11 @@ Lin, Shi, Pathak and Ramanan, The CLEAR Benchmark: Continual LEArning on Real-Wo
 NeurIPS 2021 Datasets and Benchmarks. The first bucket is unlabelled and serves pre-training; each
 later one is learned in turn, and the model is tested on every bucket (iid protocol) or on those
 that are still to come (streaming protocol).
+
+Why: Photos of a thing change over the years, and a model is used on those of next year.
+
+Known problems: The official splits deal photos and not people. On emoji, art hardly changes between
+some releases.
 """
 
 import os
@@ -62,7 +67,7 @@ def load(
     Parameters
     ----------
     data
-        ``emoji``, or the folder of an official download, see ``docs/clear_data.md``.
+        ``emoji``, or the folder of an official download, see ``docs/benchmarks/clear_data.md``.
     protocol
         ``iid``, ``streaming`` or ``online``.
     recipe

@@ -3,6 +3,11 @@
 Abdelsalam, Faramarzi, Sodhani and Chandar, IIRC: Incremental Implicitly-Refined Classification,
 CVPR 2021. A sample is first a bear; in a later period it comes again as a polar bear, and nobody
 says that it still is a bear. The judge knows both.
+
+Why: In the world labels are refined, and nobody goes back to complete the old ones.
+
+Known problems: Scores depend on the order of classes by up to 20 points: compare methods on the
+same seeds.
 """
 
 import hashlib
@@ -56,7 +61,9 @@ def load(
     size: int | None = None,
     order: str | None = None,
 ) -> Benchmark:
-    """Load IIRC: its emoji edition, CIFAR-100 or ImageNet from a folder, see ``docs/iirc.md``.
+    """Load IIRC: its emoji edition, CIFAR-100 or ImageNet from a folder.
+
+    See ``docs/benchmarks/iirc_guide.md``.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def recognised(data: str) -> tuple[str, Path | None]:
         return "cifar", cifar
     raise OnwardError(
         f"expected cifar-100-python, or train and val with images by class, in {root}, found "
-        "neither. Unpack the data there, see docs/iirc.md"
+        "neither. Unpack the data there, see docs/benchmarks/iirc_guide.md"
     )
 
 
@@ -61,7 +61,7 @@ def require_own(kind: str, given: Mapping[str, Any]) -> None:
                 f"expected no {name} with {kind}: it is an option of {_BELONGS[name]}. Leave it out"
             )
         if name in _CHOICES and value not in _CHOICES[name]:
-            raise unknown(name, str(value), _CHOICES[name], "docs/iirc.md")
+            raise unknown(name, str(value), _CHOICES[name], "docs/benchmarks/iirc_guide.md")
     if kind == "emoji" and ("hierarchy" in given or "incremental" in given):
         raise OnwardError("expected the emoji edition with its own hierarchy, found another one")
     if "hierarchy" in given and ("incremental" in given or "edition" in given):

@@ -57,7 +57,9 @@ class Plan:
             wanted = f"from 0 to {most - 1}" if most else "from 0 on"
             raise OnwardError(f"expected a configuration {wanted}, found {number!r}")
         if self.judge not in ("test", "validation"):
-            raise unknown("judge", self.judge, ["test", "validation"], "docs/iirc.md")
+            raise unknown(
+                "judge", self.judge, ["test", "validation"], "docs/benchmarks/iirc_guide.md"
+            )
 
     def periods(self, seed: int) -> Periods:
         """Return the classes of every period."""

@@ -4,6 +4,12 @@ Garg et al., TiC-CLIP: Continual Training of CLIP Models, ICLR 2024. Each period
 image and a text, and compute for so many steps. After each one, all periods are tested: does an
 image find its text among those of that year, and a text its image? Does it find the words for its
 class?
+
+Why: Starting over is too expensive for large models; which way of going on is best for the same
+compute?
+
+Known problems: Captions of the emoji edition are of today for all releases; art hardly changes
+between some of them.
 """
 
 import os
@@ -68,7 +74,7 @@ def load(
     Parameters
     ----------
     data
-        ``emoji``, or a folder with the official layouts, see ``docs/tic_data.md``.
+        ``emoji``, or a folder with the official layouts, see ``docs/benchmarks/tic_data.md``.
     protocol
         ``budget``: the same compute for each period, whatever a method trains on.
     recipe
@@ -132,7 +138,7 @@ def _emoji(
     recipes: Mapping[str, Recipe], recipe: str, splits: int | None, filtered: str
 ) -> Benchmark:
     if filtered not in FILTERS:
-        raise unknown("filter", filtered, FILTERS, "docs/tic.md")
+        raise unknown("filter", filtered, FILTERS, "docs/benchmarks/tic_guide.md")
     if splits is not None:
         if splits < 1:
             raise OnwardError(f"expected 1 or more splits, found {splits}")

@@ -113,9 +113,9 @@ USUAL_SCALE = "yfcc"
 def recipes_of(scale: str, model: str | None, weights: str | None) -> Mapping[str, Recipe]:
     """Return the recipes at a scale, with another model or with weights to start from."""
     if scale not in SCALES:
-        raise unknown("scale", scale, SCALES, "docs/tic.md")
+        raise unknown("scale", scale, SCALES, "docs/benchmarks/tic_guide.md")
     if model is not None and model not in PAIR_MACS:
-        raise unknown("model of images and texts", model, PAIR_MACS, "docs/tic.md")
+        raise unknown("model of images and texts", model, PAIR_MACS, "docs/benchmarks/tic_guide.md")
     found = {"cpu": SMALL, "paper": SCALES[scale].recipe}
     if scale == "datacomp-m":
         found["released"] = RELEASED_M

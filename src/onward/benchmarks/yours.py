@@ -1,4 +1,10 @@
-"""Your own data: any dated table, cut into periods and tested on the near future."""
+"""Your own data: any dated table, cut into periods and tested on the near future.
+
+Why: Whether your own data moves, and what to do about it, no benchmark of others can tell.
+
+Known problems: Only you know whether the same person or machine comes back: without a group column,
+none is taken to.
+"""
 
 import hashlib
 from collections.abc import Sequence
@@ -45,7 +51,7 @@ def load(
     day_first: bool | None = None,
     text_width: int = 512,
 ) -> Benchmark:
-    """Load a table, a dataset or a folder of photos of your own, see ``docs/your_data.md``.
+    """Load a table, a dataset or a folder of photos of your own, see ``docs/howto/your_data.md``.
 
     Streaming learns all of a period and tests all of the later ones, since without a group
     column no sample is taken to come back. With one, a fifth of the groups is held out, seed by
@@ -89,7 +95,7 @@ def load(
     if reads_images(model):
         features = IMAGE
     if features not in (HAND_MADE, IMAGE):
-        raise unknown("features of yours", features, [HAND_MADE, IMAGE], "docs/your_data.md")
+        raise unknown("features of yours", features, [HAND_MADE, IMAGE], "docs/howto/your_data.md")
     path = Path(data).expanduser()
     if data == "emoji" and not path.exists():
         raise OnwardError(

@@ -33,7 +33,9 @@ def evaluate(
         str | None,
         typer.Option(help="A tag of open_clip whose weights are here; nothing is downloaded."),
     ] = None,
-    data: Annotated[str, typer.Option(help="emoji, or a folder: docs/tic_data.md.")] = "emoji",
+    data: Annotated[
+        str, typer.Option(help="emoji, or a folder: docs/benchmarks/tic_data.md.")
+    ] = "emoji",
     calendar: Annotated[str | None, typer.Option(help="A folder: yearly or monthly.")] = None,
     shards: Annotated[
         str | None, typer.Option(help="Lists of ids: your pool, several joined by '::'.")
@@ -47,7 +49,9 @@ def evaluate(
     ] = None,
     static: Annotated[
         Path | None,
-        typer.Option(help="A folder with static tasks, one folder each: docs/tic_evaluation.md."),
+        typer.Option(
+            help="A folder with static tasks, one folder each: docs/howto/evaluate_clip.md."
+        ),
     ] = None,
     subtrees: Annotated[
         Path | None,

@@ -65,7 +65,7 @@ def cut_time(days: Days, periods: str | int | None) -> tuple[list[Span], str]:
         "periods",
         text,
         [*CALENDARS, "a number", "dates such as 2020-01-01,2021-01-01"],
-        "docs/your_data.md",
+        "docs/howto/your_data.md",
     )
 
 

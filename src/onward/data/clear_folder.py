@@ -87,7 +87,9 @@ def read_clear(
         Where no image at all was unpacked, features alone are enough.
     """
     if missing not in ("stop", "skip"):
-        raise unknown("choice for missing", missing, ["stop", "skip"], "docs/clear_data.md")
+        raise unknown(
+            "choice for missing", missing, ["stop", "skip"], "docs/benchmarks/clear_data.md"
+        )
     listing = list_clear(folder)
     types = feature_types(listing)
     if features is not None:

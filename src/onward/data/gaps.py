@@ -37,7 +37,7 @@ class Gaps:
 
     def __init__(self, missing: str = "stop", leave_out: Path | None = None) -> None:
         if missing not in _SKIP:
-            raise unknown("choice for missing", missing, _SKIP, "docs/tic_data.md")
+            raise unknown("choice for missing", missing, _SKIP, "docs/benchmarks/tic_data.md")
         self._stops, self._list = missing == "stop", leave_out
         self._names = frozenset() if leave_out is None else _read_names(leave_out)
         self._met: set[str] = set()

@@ -33,7 +33,9 @@ def subgroups(which: str = "chosen") -> tuple[str, ...]:
         with at least twelve identities.
     """
     if which not in ("chosen", "all"):
-        raise unknown("subgroups of emoji", which, ["chosen", "all"], "docs/iirc.md")
+        raise unknown(
+            "subgroups of emoji", which, ["chosen", "all"], "docs/benchmarks/iirc_guide.md"
+        )
     if which == "chosen":
         chosen: dict[str, Any] = json.loads((FOLDER / "emoji_subgroups.json").read_text())
         return tuple(sorted(chosen["recall"]))

@@ -141,7 +141,7 @@ def as_hierarchy(given: Any, source: str = "the hierarchy") -> Hierarchy:
     known = (_SUPERCLASSES, _OTHERS, _PERIODS)
     released = isinstance(given.get(_SUPERCLASSES), Mapping)
     if released and (strange := [name for name in given if name not in known]):
-        raise unknown(f"entry of {source}", str(strange[0]), known, "docs/iirc.md")
+        raise unknown(f"entry of {source}", str(strange[0]), known, "docs/benchmarks/iirc_guide.md")
     superclasses = given[_SUPERCLASSES] if released else given
     others = given.get(_OTHERS, ()) if released else ()
     return Hierarchy(

@@ -170,7 +170,7 @@ def _rows(file: IO[bytes], table: Path) -> Iterator[tuple[list[str], int, int]]:
     if tuple(head[:2]) != COLUMNS:
         raise OnwardError(
             f"expected a table with the tab separated columns path and caption in {table}, found "
-            f"{head[:3]}. Write it again as docs/tic_data.md has it"
+            f"{head[:3]}. Write it again as docs/benchmarks/tic_data.md has it"
         )
     begin = read
     for row in rows:

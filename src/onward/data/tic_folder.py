@@ -1,7 +1,7 @@
 """TiC-CLIP's data in a folder, in any of the layouts in which it is released or made.
 
-See ``docs/tic_data.md``. Everything that a period is made of is a row of one table, whose wide
-column ``pair`` reads images and texts when they are asked for.
+See ``docs/benchmarks/tic_data.md``. Everything that a period is made of is a row of one table,
+whose wide column ``pair`` reads images and texts when they are asked for.
 """
 
 import hashlib
@@ -138,7 +138,7 @@ def read_tic(
         Called with how many more shards were looked through.
     """
     if calendar is not None and calendar not in CALENDARS:
-        raise unknown("calendar", calendar, CALENDARS, "docs/tic_data.md")
+        raise unknown("calendar", calendar, CALENDARS, "docs/benchmarks/tic_data.md")
     if not 0 <= validation < 1:
         raise OnwardError(f"expected a share from 0 up to 1 for validation, found {validation}")
     gaps = Gaps(missing, None if leave_out is None else Path(leave_out).expanduser())
@@ -199,8 +199,8 @@ def _found(
         "monthly/train/<YYYYMM>/*.tar (TiC-DataComp's shards), <YEAR>.npy, "
         "tic-datacomp_training_monthly/<YEAR>.tar (its lists of ids), "
         "splits/{train,test}_batch_<batch>.csv, {train,test}_batch_<batch>__<8 digits>.tar "
-        "(TiC-YFCC, TiC-RedCaps). See docs/tic_data.md, or make a stand-in with: onward data make "
-        "tic-shards --out DIR"
+        "(TiC-YFCC, TiC-RedCaps). See docs/benchmarks/tic_data.md, or make a stand-in with: "
+        "onward data make tic-shards --out DIR"
     )
 
 

@@ -1,4 +1,4 @@
-"""A table of yours as samples, by the rules of ``docs/your_data.md``.
+"""A table of yours as samples, by the rules of ``docs/howto/your_data.md``.
 
 Rows are counted from 0, without a header.
 """
@@ -92,7 +92,7 @@ def read_yours(
         How many columns the words of texts share.
     """
     if missing not in ("stop", "skip"):
-        raise unknown("choice for missing", missing, ["stop", "skip"], "docs/your_data.md")
+        raise unknown("choice for missing", missing, ["stop", "skip"], "docs/howto/your_data.md")
     file = read_file(path, columns.as_texts)
     columns, rows = resolve(file, columns, path), file.rows
     kinds = kinds_of(file, columns)

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 class AGEM(GradientMethod):
     """Finetune, but take from each gradient what would raise the loss on a memory of old samples.
 
+    Why: To first order no step makes the memory's mean loss worse, which others only hope for.
+
+    Known problems: It is the mean that is kept from getting worse; single classes may. The whole
+    memory as reference is dear where the model is not linear.
+
     Parameters
     ----------
     memory

@@ -15,6 +15,10 @@ from onward.train.method import Start
 class BiasedReservoirFinetune(MemoryOnly):
     """Train on a memory that prefers recent samples, the new ones admitted first.
 
+    Why: Where the near future is asked for, recent samples are worth more than old ones.
+
+    Known problems: How much more has to be chosen, and depends on how fast the data moves.
+
     Parameters
     ----------
     alpha

@@ -44,6 +44,10 @@ class C1(Rehearsal):
     starts at random has features that move on while a head is trained: there, a head that was
     merged is not drawn anew, but goes on.
 
+    Why: It won: samples of every class in memory, and a head that no single day can spoil.
+
+    Known problems: Images that are scaled from 32 to 224 pixels cost 49 times as much.
+
     Parameters
     ----------
     memory

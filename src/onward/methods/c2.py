@@ -36,6 +36,10 @@ class C2(Rehearsal):
     enters then takes the place of a sample at random; a tenth of each label is spread; the rate is
     halved after five and ten times as many samples as the memory holds; there is no weight decay.
 
+    Why: Rare classes have to get into memory before they can be replayed.
+
+    Known problems: A batch has four new samples, so there are more steps than by ten.
+
     Parameters
     ----------
     memory

@@ -19,6 +19,11 @@ class Cumulative(Rehearsal):
     TiC-CLIP calls it Cumulative-All. It stores every sample: the upper bound of what memory can
     buy, not a cheap method. With complete information it is IIRC's incremental joint training.
 
+    Why: It tells what could be gained by a better memory, and no more than that can be.
+
+    Known problems: Memory grows without end, and so does time where a recipe counts epochs. Where
+    the data has moved on, the past holds it back.
+
     Parameters
     ----------
     start
@@ -41,6 +46,10 @@ class CumulativeMore(Cumulative):
     much at the scales of YFCC and RedCaps, 1.3 times at M and XL, 1.52 times at L. Where the more
     goes is not said; here, it goes evenly into all periods. Only iterations are more: where a
     recipe counts epochs, this is `cumulative`.
+
+    Why: It tells whether training on everything is held back by what it may spend.
+
+    Known problems: It costs more than those that it stands beside.
 
     Parameters
     ----------

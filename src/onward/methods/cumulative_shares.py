@@ -69,6 +69,11 @@ class CumulativeShares(GradientMethod):
 class CumulativeExp(CumulativeShares):
     """Train on new samples and as many old ones, each period giving half of what the next one does.
 
+    Why: It has most of what keeping everything gives, at twice the samples of a period, and prefers
+    what is recent.
+
+    Known problems: Early periods fade to a handful of samples.
+
     References
     ----------
     Garg et al., TiC-CLIP, ICLR 2024 (Cumulative-Exp).
@@ -79,6 +84,11 @@ class CumulativeExp(CumulativeShares):
 
 class CumulativeEqual(CumulativeShares):
     """Train on new samples and as many old ones, an equal share of each earlier period.
+
+    Why: It has most of what keeping everything gives, at twice the samples of a period, and no
+    period is preferred.
+
+    Known problems: The more periods there were, the less is left of each.
 
     References
     ----------

@@ -33,6 +33,11 @@ class CWRStar(GradientMethod):
     Online a window of samples stands for a period. Within it, a class begins when it is first
     seen, and tests see the temporary head.
 
+    Why: It keeps no sample, and what was learned of a class is not overwritten while others are
+    learned.
+
+    Known problems: What lies below the head cannot follow inputs that change.
+
     Parameters
     ----------
     every

@@ -30,6 +30,10 @@ class D1(Recalled):
     The winner's detector is a Cascade R-CNN on a Swin transformer. The cascade is not part of this;
     the backbone is the benchmark's option ``model``.
 
+    Why: What is forgotten first is where to look: proposals hold that fast.
+
+    Known problems: A step has two batches and a teacher: it costs more than twice as much.
+
     Parameters
     ----------
     memory

@@ -35,6 +35,10 @@ class D2(Recalled):
     the temperature divides the outputs of the classes where they are compared and where boxes are
     predicted.
 
+    Why: Few images have rare objects, and those are the ones that forgetting costs most on.
+
+    Known problems: Which classes are rare is known beforehand, as by the team.
+
     Parameters
     ----------
     memory

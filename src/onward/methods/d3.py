@@ -18,6 +18,10 @@ class D3(Rehearsal):
     the recipe's batches, so that it sees fewer epochs in smaller batches: our choice, since others
     would otherwise be compared with a longer training.
 
+    Why: Plain replay, with nothing else, tells what the rest of the others is worth.
+
+    Known problems: Batches of four are noisy.
+
     Parameters
     ----------
     memory

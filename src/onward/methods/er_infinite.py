@@ -14,6 +14,12 @@ class ERInfinite(Rehearsal):
 
     Without a capacity this is `cumulative`; IIRC's released code has one of 100,000.
 
+    Why: Beside ER it tells how much is lost by a small memory, and how much by labels that were
+    never completed.
+
+    Known problems: A label of then may be half of the truth of now, and it is taught again and
+    again.
+
     Parameters
     ----------
     capacity

@@ -30,6 +30,11 @@ class EWC(Anchored):
     F is computed in a pass of its own, at the weights that were learned. Where the budget limits
     passes or MACs, as online, it is gathered on the way, at the weights of each step.
 
+    Why: It remembers without keeping a sample: weights that mattered are held where they were.
+
+    Known problems: What mattered is told at one point alone, and says little once weights have
+    moved far. On many labels the published λ hardly holds anything back.
+
     Parameters
     ----------
     strength

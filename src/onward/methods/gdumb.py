@@ -12,6 +12,11 @@ from onward.train.memory_only import MemoryOnly
 class GDumb(MemoryOnly):
     """Train on a class-balanced memory only, starting from random weights each time.
 
+    Why: Whoever loses to it has learned nothing from the stream that a balanced handful of samples
+    does not hold.
+
+    Known problems: It starts over in every call, online too: a hundred steps for ten new samples.
+
     Parameters
     ----------
     memory

@@ -13,6 +13,10 @@ class ICaRLCNN(Distilled):
     iCaRL decides by the nearest mean of exemplars; this one by the outputs of its network, as in
     IIRC.
 
+    Why: A label that is not shown is not taken for a no: of old classes, the last model is asked.
+
+    Known problems: Where no class is new, it has nothing but its last model to learn from.
+
     Parameters
     ----------
     per_class

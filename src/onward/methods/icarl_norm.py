@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 class ICaRLNorm(Distilled):
     """As icarl_cnn, with a last layer that sees directions only, so that no class is favoured.
 
+    Why: New classes have more samples, and longer weights; where lengths do not count, they are not
+    favoured for that.
+
+    Known problems: Where no class is new, it has nothing but its last model to learn from.
+
     Parameters
     ----------
     per_class

@@ -35,6 +35,12 @@ class LUCIR(Taught):
     Exemplars are chosen by herding. Where the budget limits passes or MACs, as online, new samples
     are not read before they are learned, and new weights begin at random.
 
+    Why: New classes have many samples and old ones few; three counterweights are put on the other
+    side.
+
+    Known problems: With its published settings it is not stable on the emoji edition of IIRC: for
+    some seeds eta turns negative, and it answers with most classes.
+
     Parameters
     ----------
     per_class

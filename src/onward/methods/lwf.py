@@ -21,6 +21,11 @@ class LwF(GradientMethod):
     The loss gets alpha · distance(outputs / T, teacher's outputs / T), on the classes that the
     teacher knows; the task kind says what the distance is.
 
+    Why: It keeps no sample: what the last model says about new ones stands for the old ones.
+
+    Known problems: A teacher knows little about samples unlike those that it learned. Its forward
+    pass is paid for.
+
     Parameters
     ----------
     alpha

@@ -10,6 +10,10 @@ from onward.types import View
 class Nap(GradientMethod):
     """Train on the first view and on nothing after it, to see how stale a model goes.
 
+    Why: What a model loses that is never updated shows how much the data moves.
+
+    Known problems: Classes that arrive later are never learned.
+
     References
     ----------
     CLEAR supplement, section 5.

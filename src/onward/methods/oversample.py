@@ -27,6 +27,11 @@ class Oversample(Rehearsal):
     The paper leaves open how its memory, which all classes share equally, is filled: here by a
     reservoir for each class.
 
+    Why: Where classes swing with day and night, a batch may have one class alone; here none has.
+
+    Known problems: A batch may become three times as long. The same few rare samples come again and
+    again.
+
     Parameters
     ----------
     memory

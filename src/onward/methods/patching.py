@@ -37,6 +37,12 @@ class Patching(GradientMethod):
 
     What looking at them costs is not part of the budget, as in the paper.
 
+    Why: Weights that began alike can be mixed, at no price when they are used; a part of the way
+    back restores what finetuning has lost.
+
+    Known problems: Weights that have moved far apart cannot be mixed. Where samples are set aside,
+    fewer are learned.
+
     Parameters
     ----------
     share

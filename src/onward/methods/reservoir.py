@@ -9,6 +9,11 @@ from onward.train.method import Start
 class ReservoirFinetune(MemoryOnly):
     """Train on a uniform memory of all samples so far, the new ones admitted first.
 
+    Why: A uniform sample is the fairest summary of the past in bounded room.
+
+    Known problems: A new period has an ever smaller part of it, so it follows drift ever more
+    slowly.
+
     Parameters
     ----------
     memory

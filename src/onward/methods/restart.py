@@ -19,6 +19,11 @@ class Restart(Rehearsal):
     Where a recipe counts epochs and not iterations, more samples are more steps, and this is
     `cumulative` from scratch.
 
+    Why: It is what many people do when a model has gone stale, for the same compute as any other
+    way.
+
+    Known problems: The more there is to learn from, the less often each sample is seen.
+
     References
     ----------
     Garg et al., TiC-CLIP, ICLR 2024 (Restart).
@@ -37,6 +42,10 @@ class Oracle(Restart):
 
     What starting over could be with all the time that it needs: where a recipe counts iterations,
     it spends (T + 1) / 2 times the budget of T periods.
+
+    Why: It is the mark that all ways of going on are measured by.
+
+    Known problems: Its price grows with the square of the number of periods.
 
     References
     ----------

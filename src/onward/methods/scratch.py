@@ -6,6 +6,10 @@ from onward.train.method import GradientMethod, Start
 class Scratch(GradientMethod):
     """Train on what is new, starting from random weights each time.
 
+    Why: The difference to finetuning is what old weights are worth.
+
+    Known problems: What a small period does not show, it does not know.
+
     References
     ----------
     CLEAR supplement, section 5.

@@ -22,6 +22,12 @@ class SI(Anchored):
     consolidation. Work below zero counts as none, so that nothing is pushed away from its anchor.
     Avalanche has λ/2, epsilon 1e-7, cuts Ω at 0.001, and puts the penalty into g.
 
+    Why: As EWC it keeps no sample, and it needs no pass of its own: importance is gathered on the
+    way.
+
+    Known problems: Importance depends on the path that descending took. On many labels the
+    published λ hardly holds anything back.
+
     Parameters
     ----------
     strength

@@ -40,6 +40,8 @@ def in_domain(R: ArrayLike) -> float:
 
     ``sum_i R[i, i] / N``
 
+    Why: It is how good a model is today, the height from which everything falls.
+
     Parameters
     ----------
     R
@@ -65,6 +67,8 @@ def next_domain(R: ArrayLike) -> float:
 
     ``sum_{i<N} R[i, i+1] / (N - 1)``
 
+    Why: It is what counts for whoever trains a model today and uses it tomorrow.
+
     Parameters
     ----------
     R
@@ -89,6 +93,10 @@ def accuracy(R: ArrayLike) -> float:
     """Mean score on every period learned so far: the diagonal and below.
 
     ``sum_{i>=j} R[i, j] / (N (N + 1) / 2)``
+
+    Why: It asks for all that was learned so far, as most of the literature does.
+
+    Known problems: Early periods are tested more often, and weigh more.
 
     Parameters
     ----------
@@ -118,6 +126,10 @@ def backward_transfer(R: ArrayLike) -> float:
 
     A score, not a change: see `onward.metrics.literature.gem_backward_transfer` for the change.
 
+    Why: It asks what is left of the past.
+
+    Known problems: Early periods are tested more often, and weigh more.
+
     Parameters
     ----------
     R
@@ -146,6 +158,10 @@ def forward_transfer(R: ArrayLike) -> float:
 
     A score, not a change: see `onward.metrics.literature.gem_forward_transfer` for the change.
 
+    Why: It asks how long a model stays right once it is left alone.
+
+    Known problems: Late periods are tested more often, and weigh more.
+
     Parameters
     ----------
     R
@@ -173,6 +189,10 @@ def challenge_score(R: ArrayLike) -> float:
     ``(in_domain + next_domain + backward_transfer + forward_transfer) / 4``
 
     NaN under the streaming protocol, which has no in-domain and no backward cells.
+
+    Why: It ranked a challenge that wanted past, present and future in one number.
+
+    Known problems: Two methods with one score may be good at opposite things.
 
     Parameters
     ----------

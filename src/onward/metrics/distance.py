@@ -83,6 +83,10 @@ def decay_rate(R: ArrayLike) -> float:
     starts at the smallest distance the protocol fills, 0 under iid and 1 under streaming, so both
     have a rate. NaN when fewer than two distances are filled.
 
+    Why: It says how soon a model has to be updated.
+
+    Known problems: Data often moves in steps, and a straight line through steps hides them.
+
     Parameters
     ----------
     R

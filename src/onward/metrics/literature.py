@@ -39,6 +39,10 @@ def gem_average_accuracy(R: ArrayLike) -> float:
 
     ``sum_i R[T, i] / T``
 
+    Why: It is the plainest question: how good is what is left in the end?
+
+    Known problems: It says nothing about the way there.
+
     Parameters
     ----------
     R
@@ -67,6 +71,10 @@ def gem_backward_transfer(R: ArrayLike) -> float:
     Negative means forgetting. Only the final model counts; `diaz_rodriguez_backward_transfer`
     averages over every later model.
 
+    Why: It tells what later periods did to earlier ones.
+
+    Known problems: Whoever learned nothing has nothing to forget: read it beside a score.
+
     Parameters
     ----------
     R
@@ -92,6 +100,10 @@ def gem_forward_transfer(R: ArrayLike, baseline: ArrayLike) -> float:
     """Mean gain over an untrained model on the period about to be learned.
 
     ``sum_{i>=2} (R[i-1, i] - b[i]) / (T - 1)``
+
+    Why: It tells whether what was learned helps with what is to come.
+
+    Known problems: It depends on which untrained model it is compared with.
 
     Parameters
     ----------
@@ -137,6 +149,10 @@ def chaudhry_forgetting(R: ArrayLike) -> float:
     The maximum runs over the models that have learned period j: the paper defines its scores for
     those only.
 
+    Why: It compares with the best that a model once was, not with how it began.
+
+    Known problems: Whoever learned nothing has nothing to forget: read it beside a score.
+
     Parameters
     ----------
     R
@@ -166,6 +182,10 @@ def diaz_rodriguez_accuracy(R: ArrayLike) -> float:
 
     ``sum_{i>=j} R[i, j] / (N (N + 1) / 2)``
 
+    Why: It counts every model on the way, not the last one alone.
+
+    Known problems: Early periods are tested more often, and weigh more.
+
     Parameters
     ----------
     R
@@ -191,6 +211,10 @@ def diaz_rodriguez_backward_transfer(R: ArrayLike) -> float:
     """Mean change on a period from just after learning it, over all later models.
 
     ``sum_{i>j} (R[i, j] - R[j, j]) / (N (N - 1) / 2)``
+
+    Why: It sees a loss that the last model has made good.
+
+    Known problems: Early periods are tested more often, and weigh more.
 
     Parameters
     ----------
@@ -220,6 +244,10 @@ def diaz_rodriguez_remembering(R: ArrayLike) -> float:
     ``1 - |min(BWT, 0)|`` with BWT = `diaz_rodriguez_backward_transfer`.
 
     The 1 fixes the scale: scores must lie between 0 and 1.
+
+    Why: Its authors wanted parts that are all better when they are higher.
+
+    Known problems: A gain is invisible in it.
 
     Parameters
     ----------
@@ -254,6 +282,10 @@ def diaz_rodriguez_positive_backward_transfer(R: ArrayLike) -> float:
 
     ``max(BWT, 0)`` with BWT = `diaz_rodriguez_backward_transfer`.
 
+    Why: It is the other half of `diaz_rodriguez_remembering`.
+
+    Known problems: A loss is invisible in it.
+
     Parameters
     ----------
     R
@@ -280,6 +312,10 @@ def diaz_rodriguez_forward_transfer(R: ArrayLike) -> float:
     ``sum_{i<j} R[i, j] / (N (N - 1) / 2)``
 
     A score, unlike `gem_forward_transfer`, which subtracts an untrained model.
+
+    Why: It asks for the future without a second, untrained model.
+
+    Known problems: Late periods are tested more often, and weigh more.
 
     Parameters
     ----------

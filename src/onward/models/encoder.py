@@ -143,7 +143,7 @@ def build_encoder(name: str, seed: int = 0) -> Encoder:
     [(2, 256), (2, 1792)]
     """
     if name not in ENCODERS:
-        raise unknown("encoder", name, ENCODERS, "docs/pretraining.md")
+        raise unknown("encoder", name, ENCODERS, "docs/howto/pretraining.md")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return _assembled(name)

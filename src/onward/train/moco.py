@@ -78,12 +78,14 @@ class MocoRecipe:
 
     def __post_init__(self) -> None:
         if self.encoder not in ENCODERS:
-            raise unknown("encoder", self.encoder, ENCODERS, "docs/pretraining.md")
+            raise unknown("encoder", self.encoder, ENCODERS, "docs/howto/pretraining.md")
         if self.augmentation not in AUGMENTATIONS:
-            raise unknown("augmentation", self.augmentation, AUGMENTATIONS, "docs/pretraining.md")
+            raise unknown(
+                "augmentation", self.augmentation, AUGMENTATIONS, "docs/howto/pretraining.md"
+            )
 
         if self.optimiser not in OPTIMISERS:
-            raise unknown("optimiser", self.optimiser, OPTIMISERS, "docs/pretraining.md")
+            raise unknown("optimiser", self.optimiser, OPTIMISERS, "docs/howto/pretraining.md")
 
     def rate(self, step: int, steps: int) -> float:
         """Return the learning rate of one step out of several."""
@@ -106,7 +108,7 @@ PAPER = MocoRecipe(
     width=128,
 )
 # For a thousand drawings and a few minutes on one core. There, comparing within the batch was
-# better than a queue; docs/pretraining.md says how this was chosen.
+# better than a queue; docs/howto/pretraining.md says how this was chosen.
 CPU = MocoRecipe(
     encoder="small",
     size=32,

@@ -1,0 +1,111 @@
+"""Every code block of every page is run, or stands in the list of those that are not."""
+
+import shlex
+from typing import Any
+
+import pytest
+import typer.main
+from blocks import Block, blocks, written_pages
+from reader import Reader
+
+from guide.pages import generated
+from onward.benchmarks import BENCHMARKS
+from onward.cli import app
+from onward.methods import METHODS
+
+PAGES = written_pages()
+LANGUAGES = {"sh", "python", "json", "toml", "text"}
+NOT_RUN = {
+    "README.md": ["these two set up an environment of their own"],
+    "docs/benchmarks/clad_guide.md": ["about twenty minutes of two cores"],
+    "docs/benchmarks/iirc_guide.md": [
+        "a folder of images by class, and its hierarchy",
+        "TensorFlow, which is large; tests/test_adapters.py does where it is installed",
+    ],
+    "docs/benchmarks/tic_guide.md": ["some hours"],
+    "docs/howto/cluster.md": [
+        "several processes and the official data",
+        "a cluster of machines",
+    ],
+    "docs/howto/evaluate_clip.md": [
+        "published weights and static tasks, which nothing here downloads"
+    ],
+    "docs/howto/official.md": [
+        "hours, on the official download",
+        "hours, on the official download",
+    ],
+    "docs/howto/reproducing.md": ["hours, on the official download"],
+    "docs/howto/your_data.md": ["reads the change logs of the machine that it runs on"],
+}
+"""What is not run, and why; its commands are parsed all the same."""
+
+
+def _of(page: str) -> list[Block]:
+    return blocks(page, PAGES[page])
+
+
+def test_the_list_of_what_is_not_run_is_this_one() -> None:
+    found = {page: [b.reason for b in _of(page) if b.reason is not None] for page in PAGES}
+    assert {page: reasons for page, reasons in found.items() if reasons} == NOT_RUN
+
+
+def test_every_block_says_what_it_is() -> None:
+    strange = [str(b) for page in PAGES for b in _of(page) if b.language not in LANGUAGES]
+    assert strange == []
+
+
+@pytest.mark.parametrize("page", NOT_RUN)
+def test_commands_that_are_not_run_are_commands(page: str) -> None:
+    for block in _of(page):
+        if block.reason is not None and block.language == "sh":
+            for words in map(shlex.split, block.commands):
+                if "onward" in words:
+                    _parse(words[words.index("onward") + 1 :])
+
+
+# The README's own lines are run as its doctest.
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page != "README.md" and any(not b.slow for b in _of(page))]
+)
+def test_a_page_is_true(page: str, reader: Reader) -> None:
+    for block in _of(page):
+        if block.reason is None and not block.slow:
+            reader.follow(block)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if any(b.slow for b in _of(page))])
+def test_a_page_is_true_to_its_end(page: str, reader: Reader) -> None:
+    for block in _of(page):
+        if block.reason is None:
+            reader.follow(block)
+
+
+@pytest.mark.parametrize(
+    "page", [page for page, text in generated().items() if "```python" in text]
+)
+def test_the_python_of_a_generated_page_is_true(page: str, reader: Reader) -> None:
+    for block in blocks(page, generated()[page]):
+        if block.language == "python":
+            reader.follow(block)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", [*(f"methods/{n}.md" for n in METHODS), *(f"benchmarks/{n}.md" for n in BENCHMARKS)]
+)
+def test_the_example_of_a_generated_page_runs(page: str, reader: Reader) -> None:
+    (block,) = (b for b in blocks(page, generated()[page]) if b.language == "sh")
+    reader.follow(block)
+
+
+def _parse(words: list[str]) -> None:
+    """Let the command line read words, and do nothing."""
+    command: Any = typer.main.get_command(app)
+    context, path = None, ["onward"]
+    while hasattr(command, "commands"):
+        path.append(words[0])
+        assert words[0] in command.commands, " ".join(path)
+        command, words = command.commands[words[0]], words[1:]
+    context = command.make_context(" ".join(path), words, resilient_parsing=False)
+    context.close()
