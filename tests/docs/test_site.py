@@ -10,11 +10,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from blocks import ROOT
+from blocks import written_pages
 
 from draw_house import FLOORS, WAY, drawn
 from guide import docstring, examples, writing
 from guide.pages import generated
+from guide.sources import ROOT, sources
 from onward.benchmarks import BENCHMARKS
 from onward.methods import METHODS
 from onward.metrics import METRICS
@@ -84,6 +85,15 @@ def test_the_picture_of_the_house_is_the_house() -> None:
     assert all(max(above) < min(below) for above, below in pairwise(places))
     assert {module for module, _ in WAY} <= {m for _, modules in FLOORS for m in modules}
     assert (ROOT / "docs" / "pictures" / "house.svg").read_text() == drawn()
+
+
+def test_links_to_files_and_names_in_them_lead_there() -> None:
+    below = {p[5:]: text for p, text in written_pages().items() if p.startswith("docs/")}
+    found = [it for page, text in {**below, **generated()}.items() for it in sources(page, text)]
+    assert len(found) > len(METHODS)
+    for source in found:
+        assert (ROOT / source.file).is_file(), source
+        assert source.name is None or source.line, source
 
 
 @pytest.mark.parametrize("module", [docstring, examples, writing])
