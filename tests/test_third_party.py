@@ -77,12 +77,17 @@ def test_it_runs_and_is_checked(site: list[Path], tmp_path: Path) -> None:
         onward("run", "seasons", "--method", "averaged", "--out", out, *asked, site=site)
     )
     assert 0 < mine["metrics"]["extra.worst_next"]["mean"] <= 1
+    onward("check", "stream", "seasons", site=site)
+
+
+@pytest.mark.slow
+def test_its_memory_and_its_model_are_used(site: list[Path], tmp_path: Path) -> None:
+    out = str(tmp_path / "results")
     words = ("run", "seasons", "--method", "er", "--model", "narrow", "--out", out, "--json")
     (kept,) = json.loads(onward(*words, "--option", "kind=latest", site=site))
     assert kept["options"] == {"kind": "latest"}
     assert kept["cost"]["parameters"] == 12 * (6 + 1) + 4 * (12 + 1)
     onward("check", "results", out, site=site)
-    onward("check", "stream", "seasons", site=site)
 
 
 @pytest.mark.slow

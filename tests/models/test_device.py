@@ -80,5 +80,5 @@ def test_computing_again_has_the_same_gradient() -> None:
 
 def test_only_clip_computes_again() -> None:
     emoji = onward.load("clear", data="emoji", protocol="streaming")
-    with pytest.raises(OnwardError, match="recomputes, found the model linear"):
+    with pytest.raises(OnwardError, match="recomputes = True, found linear"):
         onward.run(retrained(emoji, {"recomputes": True}), "finetune")

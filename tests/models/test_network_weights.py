@@ -113,5 +113,5 @@ def test_many_images_are_embedded_as_a_few_are() -> None:
 def test_a_model_of_features_has_no_weights_to_start_from() -> None:
     benchmark = tiny_benchmark()
     recipe = replace(benchmark.recipes["cpu"], weights="weights.pth")
-    with pytest.raises(OnwardError, match=r"weights = weights\.pth, found the model linear"):
+    with pytest.raises(OnwardError, match=r"weights = weights\.pth, found linear"):
         onward.run(replace(benchmark, recipes={"cpu": recipe}), "finetune")

@@ -220,7 +220,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if done.returncode != 0:
         pytest.skip("mounting a small file system is not allowed here")
     yield place
-    subprocess.run(["umount", str(place)], check=True)
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 def test_a_disk_that_fills_up_loses_nothing(small_disk: Path, tmp_path: Path) -> None:
@@ -393,4 +393,4 @@ def test_a_disk_that_fills_up_inside_a_checkpoint(tmp_path: Path) -> None:
             with contextlib.suppress(StorageError):
                 _run(place)
         finally:
-            subprocess.run(["umount", str(place)], check=True)
+            subprocess.run(["umount", "--lazy", str(place)], check=True)
