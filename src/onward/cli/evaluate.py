@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from onward.benchmarks import BENCHMARKS, Source
 from onward.cli.console import console
 from onward.cli.progress import progress_bar
 from onward.cli.told import told
@@ -68,14 +69,14 @@ def evaluate(
     """
     if benchmark != "tic":
         raise unknown("benchmark of images and texts", benchmark, ["tic"], "onward list benchmarks")
-    from onward.benchmarks import Source
     from onward.evaluation.evaluate import evaluate as examine  # torch is loaded when it is needed
     from onward.models.clip_choice import RANDOM, chosen_clip
 
     named = None if subtrees is None else read_subtrees(subtrees)
     chosen = chosen_clip(model, weights=weights, pretrained=pretrained)
     given = {"calendar": calendar, "shards": shards, "missing": missing, "leave_out": leave_out}
-    loaded = Source(benchmark, data, options={k: v for k, v in given.items() if v}).load()
+    options = folder_options(data, chosen.clip.side) | {k: v for k, v in given.items() if v}
+    loaded = Source(benchmark, data, options=options).load()
     progress = progress_bar("[bold]{task.fields[now]}")
     bar = progress.add_task("", total=None, now="")
     with progress:
@@ -107,3 +108,14 @@ def evaluate(
         screen.print(table)
     for remark in remarks(found):
         screen.print(remark, markup=False, soft_wrap=True)
+
+
+def folder_options(data: str, side: tuple[int, int]) -> dict[str, int]:
+    """Return in which size images of a folder are read: that which a model sees, and no smaller.
+
+    Examples
+    --------
+    >>> folder_options("shards", (224, 224)), folder_options("emoji", (224, 224))
+    ({'size': 224}, {})
+    """
+    return {} if data == BENCHMARKS["tic"].usual else {"size": max(side)}
