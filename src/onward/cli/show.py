@@ -21,7 +21,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the results in a folder: mean ± deviation over seeds, and what they cost."""
-    records = [load_record(folder, with_decisions=False) for folder in find_folders(results)]
+    records = [load_record(folder) for folder in find_folders(results)]
     summaries = summarise(records, metric or ())
     if as_json:
         typer.echo(json.dumps(to_json(summaries), indent=1))

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -114,3 +115,22 @@ def decode(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
             f"expected stored predictions in {path}, found a file that cannot be read ({error}); "
             "move the run folder away and run again"
         ) from error
+
+
+class Stored(Mapping[int, tuple[pa.Table, tuple[str, ...]]]):
+    """The decisions of a run folder by period, each read when it is asked for and not kept.
+
+    A report over a thousand runs asks few of them for their decisions.
+    """
+
+    def __init__(self, files: Mapping[int, Path]) -> None:
+        self._files = dict(sorted(files.items()))
+
+    def __getitem__(self, period: int) -> tuple[pa.Table, tuple[str, ...]]:
+        return decode(self._files[period])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)

@@ -1,5 +1,6 @@
 """What came out of a run, to compute with."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +36,7 @@ class RunRecord:
     scores: tuple[Score, ...]
     cost: Cost | None
     path: Path | None
-    decisions: dict[int, tuple[pa.Table, tuple[str, ...]]]
+    decisions: Mapping[int, tuple[pa.Table, tuple[str, ...]]]
     points: tuple[Point, ...] = ()
 
     @property
@@ -142,7 +143,7 @@ class RunRecord:
         """Return the classes of the last period; raise if no decision was kept."""
         if not self.decisions:
             raise OnwardError("this run kept no predictions; run it without --no-predictions")
-        return max((names for _, names in self.decisions.values()), key=len)
+        return self.decisions[max(self.decisions)][1]
 
     def _value(self, score: Score | Point, metric: str | None) -> float:
         name = metric or TASKS[self.spec.task].headline
@@ -152,29 +153,26 @@ class RunRecord:
         return np.nan if value is None else value
 
 
-def load_record(folder: Path, *, with_decisions: bool = True) -> RunRecord:
-    """Read a run folder, complete or not.
+def load_record(folder: Path) -> RunRecord:
+    """Read a run folder, complete or not; all of it is checked against its manifest.
 
     Parameters
     ----------
     folder
         The run's own folder, the one with ``spec.json``.
-    with_decisions
-        Whether to read the per-sample predictions too.
     """
     manifest = read_manifest(folder) or Manifest()
-    if "spec.json" in manifest.files:
-        check_mark(folder, "spec.json", manifest.files["spec.json"])
-    decisions = {}
+    kept = {}
     for name, expected in manifest.files.items():
-        if with_decisions and name.startswith("predictions/"):
+        if name == "spec.json" or name.startswith("predictions/"):
             check_mark(folder, name, expected)
-            decisions[int(Path(name).stem)] = predictions.decode(folder / name)
+        if name.startswith("predictions/"):
+            kept[int(Path(name).stem)] = folder / name
     return RunRecord(
         spec=read_spec(folder),
         scores=tuple(read_scores(folder, manifest)),
         cost=read_cost(folder, manifest),
         path=folder,
-        decisions=decisions,
+        decisions=predictions.Stored(kept),
         points=tuple(read_curve(folder, manifest)),
     )
