@@ -180,7 +180,10 @@ class Loop:
     def record(self) -> RunRecord:
         """Return what a finished run found."""
         record = self.crew.tell(lambda: load_record(self.folder.path))
-        return record if self.lasting else replace(record, path=None)
+        if self.lasting:
+            return record
+        # Decisions are read when they are asked for, and the folder is about to go.
+        return replace(record, path=None, decisions=dict(record.decisions))
 
     def play(self) -> Generator[Turn, None, None]:
         """Learn and test every period that is still to come; each yielded turn is to be taken."""

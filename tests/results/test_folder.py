@@ -193,6 +193,14 @@ def test_a_score_that_was_changed_with_its_hash_is_found(tmp_path: Path) -> None
     assert "the stored decisions give" in finding.problem
 
 
+def test_a_run_that_leaves_no_folder_has_its_decisions_all_the_same(tmp_path: Path) -> None:
+    passing, lasting = (
+        onward.run(tiny_benchmark(), "nap", seed=0, out=out) for out in (None, tmp_path)
+    )
+    assert passing.path is None
+    np.testing.assert_array_equal(passing.class_matrix()[0], lasting.class_matrix()[0])
+
+
 def test_a_renamed_folder_is_found(tmp_path: Path) -> None:
     folder = _run(tmp_path)
     renamed = folder.rename(folder.with_name("0" * 16))
@@ -202,7 +210,8 @@ def test_a_renamed_folder_is_found(tmp_path: Path) -> None:
 def test_predictions_can_be_left_out(tmp_path: Path) -> None:
     folder = _run(tmp_path, keep_predictions=False)
     assert not (folder / "predictions").exists()
-    assert check_folder(folder) == []
+    (finding,) = check_folder(folder)
+    assert "its scores cannot be computed again" in finding.problem
     with pytest.raises(OnwardError, match="kept no predictions"):
         load_record(folder).class_matrix()
 
