@@ -13,11 +13,13 @@ from small_street import small_street
 import onward
 from build_keys import FILE, built, editions
 from onward.benchmarks import BENCHMARKS
+from onward.benchmarks.rules import rules
 from onward.checks.tiny import tiny_benchmark
 from onward.checks.tiny_editions import tiny_like
 from onward.errors import OnwardError
 from onward.exam import key_of_stream, keys_of
 from onward.protocols import MANY_LABELS, PROTOCOLS
+from onward.results.check_many import Checked, check_results
 from onward.results.keys import (
     Keys,
     encoded,
@@ -39,7 +41,10 @@ def _agree(made: Benchmark, out: Path, seed: int = 0) -> None:
     key = key_of(record)
     assert key
     assert key == key_of_stream(made.stream(seed), made.protocol)
-    assert keys_of(made, [seed]).find(record.spec) == key
+    keys = keys_of(made, [seed])
+    assert keys.find(record.spec) == key
+    assert record.path is not None
+    assert check_results([record.path], keys, rules()) == Checked(1, (), ())
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -75,6 +80,8 @@ def test_a_run_on_embedded_data_has_the_key_of_the_package(
 ) -> None:
     record = onward.run(onward.load(name, protocol=protocol), Silent, seed=3, out=tmp_path)
     assert known_keys().find(record.spec) == key_of(record)
+    assert record.path is not None
+    assert check_results([record.path], rules=rules()) == Checked(1, (), ())
 
 
 @pytest.mark.parametrize(
