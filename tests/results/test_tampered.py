@@ -88,6 +88,19 @@ def test_a_cell_and_all_that_follows_from_it_changed(drive: list[Path], tmp_path
     assert "the same model" in of_curve
 
 
+@pytest.mark.parametrize(("by", "wrong"), [(1e-14, 0), (1e-9, 1)])
+def test_rounding_is_no_change(emoji: list[Path], tmp_path: Path, by: float, wrong: int) -> None:
+    mine = Tamperer(emoji[0], tmp_path)
+
+    def moved(lines: Lines) -> Lines:
+        lines[3]["scores"]["class_mean_accuracy"] += by
+        return lines
+
+    mine.change_lines("scores.jsonl", moved)
+    mine.redo_manifest()
+    assert len(_problems(mine.folder)) == wrong
+
+
 def test_the_end_of_a_curve_changed(drive: list[Path], tmp_path: Path) -> None:
     mine = Tamperer(drive[0], tmp_path)
 
@@ -118,7 +131,7 @@ def test_targets_changed_and_scores_computed_again(emoji: list[Path], tmp_path: 
     mine.rescore()
     mine.redo_manifest()
     (problem,) = _problems(mine.folder)
-    assert "the test period 0 after period 0, 1, 2, 3, 4 and 2 more has other samples" in problem
+    assert "the test period 0 after periods 0, 1, 2, 3, 4 and 2 more has other samples" in problem
     assert "its key says" in problem
 
 
@@ -145,7 +158,11 @@ def test_a_hard_half_of_every_test_left_out(emoji: list[Path], tmp_path: Path) -
         mine.change_decisions(period, half)
     mine.rescore()
     mine.redo_manifest()
-    assert any("other samples or targets than the benchmark" in p for p in _problems(mine.folder))
+    (problem,) = _problems(mine.folder)
+    assert problem == (
+        "8 tests have other samples or targets than the benchmark's key of this seed has: "
+        "period 0, period 1, period 2 and 5 more"
+    )
 
 
 def test_a_whole_test_left_out(emoji: list[Path], tmp_path: Path) -> None:
@@ -208,7 +225,7 @@ def test_a_seed_copied_and_renamed(emoji: list[Path], tmp_path: Path) -> None:
     assert any(f"is that of seed 0 in {emoji[0]}: a copy" in p for p in found[mine.folder])
     assert any(f"is that of seed 2 in {mine.folder}: a copy" in p for p in found[emoji[0]])
     # Each seed has tests of its own there, so the copy alone is found too.
-    assert any("its key says" in p for p in _problems(mine.folder))
+    assert any("8 tests have other samples" in p for p in _problems(mine.folder))
 
 
 def test_a_seed_copied_where_all_seeds_have_one_test(drive: list[Path], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from onward.results import predictions
 from onward.results.read import mark, read_manifest
 from onward.results.recomputed import recomputed
 from onward.results.record import load_record
-from onward.results.schema import Manifest, RunSpec, Score
+from onward.results.schema import Manifest, RunSpec
 from onward.types import Array
 
 
@@ -55,7 +55,7 @@ class Tamperer:
         path.write_bytes(predictions.encode(**columns, classes=classes))
 
     def rescore(self) -> None:
-        """Make every score follow from the decisions, and the last point of a curve too."""
+        """Make every score follow from the decisions."""
         self.redo_manifest()
         again = recomputed(load_record(self.folder)).scores
 
@@ -82,8 +82,3 @@ class Tamperer:
         marks = {name: mark(self.folder, name) for name in [*names, *more]}
         manifest = Manifest(complete=before.complete, files=marks)
         (self.folder / "manifest.json").write_text(manifest.model_dump_json(indent=1))
-
-
-def scores_in(folder: Path) -> list[Score]:
-    """Return the scores of a folder."""
-    return list(load_record(folder).scores)
