@@ -20,7 +20,7 @@ from onward.data.pair_files import PairFiles
 from onward.data.shards import Shards
 from onward.data.tic_datacomp import CALENDARS, has_datacomp, read_datacomp
 from onward.data.tic_joined import has_lists, read_joined
-from onward.data.tic_layout import Layout, Step, tested
+from onward.data.tic_layout import Layout, Step, Wanted, tested
 from onward.data.tic_rows import TicRows
 from onward.data.tic_splits import has_splits, read_splits
 from onward.errors import OnwardError, first_few, unknown
@@ -30,6 +30,11 @@ from onward.types import Rows, Samples, Table
 MOST_VALIDATION = 5_000
 """Held back at most in a period. Among so many candidates, the share of right answers is known to
 less than a point, and looking at them takes as many forward passes as one batch of the paper's."""
+_LAYOUTS = (
+    (has_datacomp, read_datacomp),
+    (has_splits, read_splits),
+    (has_lists, read_joined),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +147,7 @@ def read_tic(
     if not 0 <= validation < 1:
         raise OnwardError(f"expected a share from 0 up to 1 for validation, found {validation}")
     gaps = Gaps(missing, None if leave_out is None else Path(leave_out).expanduser())
-    found = _found(
-        root, gaps, calendar=calendar, shards=shards, images=images, pool=pool, progress=progress
-    )
+    found = _found(Wanted(root, gaps, calendar, shards, images, pool, progress))
     steps, untested = tested(found.steps)
     if not steps:
         raise OnwardError(
@@ -175,27 +178,15 @@ def read_tic(
 
 def is_tic(root: Path) -> bool:
     """Whether a folder has one of the layouts."""
-    return root.is_dir() and (has_datacomp(root) or has_splits(root) or has_lists(root))
+    return root.is_dir() and any(has(root) for has, _ in _LAYOUTS)
 
 
-def _found(
-    root: Path,
-    gaps: Gaps,
-    *,
-    calendar: str | None,
-    shards: str | None,
-    images: Path | None,
-    pool: bool,
-    progress: Callable[[int], None],
-) -> Layout:
-    if has_datacomp(root):
-        return read_datacomp(root, calendar, gaps=gaps, pool=pool, progress=progress)
-    if has_splits(root):
-        return read_splits(root, gaps=gaps, images=images, progress=progress)
-    if has_lists(root):
-        return read_joined(root, shards, calendar, gaps=gaps, pool=pool, progress=progress)
+def _found(wanted: Wanted) -> Layout:
+    for has, read in _LAYOUTS:
+        if has(wanted.root):
+            return read(wanted)
     raise OnwardError(
-        f"expected data of TiC-CLIP in {root}, found none of yearly/train/<YEAR>/*.tar, "
+        f"expected data of TiC-CLIP in {wanted.root}, found none of yearly/train/<YEAR>/*.tar, "
         "monthly/train/<YYYYMM>/*.tar (TiC-DataComp's shards), <YEAR>.npy, "
         "tic-datacomp_training_monthly/<YEAR>.tar (its lists of ids), "
         "splits/{train,test}_batch_<batch>.csv, {train,test}_batch_<batch>__<8 digits>.tar "

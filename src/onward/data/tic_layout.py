@@ -1,6 +1,6 @@
 """What the released layouts of TiC-CLIP come to, before rows and tests are made of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
@@ -10,6 +10,7 @@ import numpy as np
 
 from onward.data.clear_listing import read_json
 from onward.data.counts import Count
+from onward.data.gaps import Gaps
 from onward.data.pair_files import PairFiles
 from onward.errors import OnwardError
 from onward.types import Rows
@@ -21,6 +22,19 @@ FIRST_YEAR, MERGED = 2014, 2016
 def no_samples() -> Rows:
     """Return no samples."""
     return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What is to be read and how: the words of `onward.data.tic_folder.read_tic`."""
+
+    root: Path
+    gaps: Gaps
+    calendar: str | None
+    shards: str | None
+    images: Path | None
+    pool: bool
+    progress: Callable[[int], None]
 
 
 @dataclass(frozen=True, eq=False)
