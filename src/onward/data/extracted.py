@@ -48,9 +48,7 @@ def extracted(
         features = _shards(
             real.__getitem__, len(column.paths), f"{key}-{_folder_digest(real)}", embed, watch
         )
-        if column.noise is not None and column.noised is not None:
-            rows = np.flatnonzero(column.noised >= 0)
-            features[rows] = embed(column.noise)[column.noised[rows]]
+        column.put_noise(features, np.arange(len(features)), embed)
         return features
     if isinstance(column, np.ndarray):
         digest = hashlib.sha256(np.ascontiguousarray(column).data).hexdigest()[:16]

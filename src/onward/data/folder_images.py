@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from onward.data.images import NoisyImages
 from onward.errors import OnwardError
 from onward.types import Rows
 
@@ -19,37 +19,14 @@ UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
 
 
 @dataclass(frozen=True, eq=False)
-class FolderColumn:
-    """Abstract: a wide column of image files; `shape` says what they are decoded to.
+class FolderColumn(NoisyImages):
+    """Abstract: a wide column of image files, one per row; `shape` says what they are decoded to.
 
-    Parameters
-    ----------
-    root
-        The folder that the paths begin in.
-    paths
-        One file per row.
-    noise
-        Random images in place of some rows: checks put them where a future must not matter.
-    noised
-        By row, which of them; -1 for none.
+    Paths begin in the folder ``root``.
     """
 
     root: Path
     paths: Sequence[str]
-    noise: NDArray[np.uint8] | None = field(default=None, kw_only=True)
-    noised: Rows | None = field(default=None, kw_only=True)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of rows, then the shape of one image."""
-        raise NotImplementedError
-
-    def with_noise(self, rows: Rows, rng: np.random.Generator, images: int = 16) -> Self:
-        """Return this column with random pixels in these rows."""
-        noise = rng.integers(0, 256, (images, *self.shape[1:]), np.uint8)
-        noised = np.full(len(self.paths), -1)
-        noised[rows] = rng.integers(0, images, len(rows))
-        return replace(self, noise=noise, noised=noised)
 
     def _each(
         self, rows: Rows, cut: Callable[[Image.Image, int], NDArray[np.uint8]]

@@ -21,13 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from onward.data.folder_images import file_sizes
-from onward.data.soda_words import (
-    CATEGORIES,
-    DOMAINS,
-    place_in_name,
-    timestamp,
-    video_and_sequence,
-)
+from onward.data.soda_words import CATEGORIES, DOMAINS, place_in_name, timestamp, video_and_sequence
 from onward.errors import OnwardError, first_few
 from onward.types import Array
 

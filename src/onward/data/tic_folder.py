@@ -30,11 +30,7 @@ from onward.types import Rows, Samples, Table
 MOST_VALIDATION = 5_000
 """Held back at most in a period. Among so many candidates, the share of right answers is known to
 less than a point, and looking at them takes as many forward passes as one batch of the paper's."""
-_LAYOUTS = (
-    (has_datacomp, read_datacomp),
-    (has_splits, read_splits),
-    (has_lists, read_joined),
-)
+_LAYOUTS = ((has_datacomp, read_datacomp), (has_splits, read_splits), (has_lists, read_joined))
 
 
 @dataclass(frozen=True, eq=False)

@@ -143,23 +143,22 @@ def drawing_features(images: YourImages) -> NDArray[np.float32]:
     key = hashlib.sha256(f"{images.content} {_last_changes(images)}".encode()).hexdigest()
     real = replace(images, noise=None, noised=None)
     features = np.array(cached(f"{VERSION}-yours-{key[:24]}", lambda: _described(real)))
-    if images.noise is not None and images.noised is not None:
-        replaced = images.noised >= 0
-        features[replaced] = hog_colour(_opaque(images.noise))[images.noised[replaced]]
+    images.put_noise(features, np.arange(len(features)), _drawn)
     return features
 
 
 def _described(images: YourImages) -> NDArray[np.float32]:
     everything = np.arange(len(images.paths))
     parts = [
-        hog_colour(_opaque(images[everything[start : start + _AT_ONCE]]))
+        _drawn(images[everything[start : start + _AT_ONCE]])
         for start in range(0, len(everything), _AT_ONCE)
     ]
     return np.concatenate(parts)
 
 
-def _opaque(pixels: Array) -> Array:
-    return np.concatenate([pixels, np.full_like(pixels[..., :1], 255)], axis=3)
+def _drawn(pixels: Array) -> Array:
+    opaque = np.full_like(pixels[..., :1], 255)
+    return hog_colour(np.concatenate([pixels, opaque], axis=3))
 
 
 def _last_changes(images: YourImages) -> str:
