@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.data.emoji_captions import captions
-from onward.data.emoji_history import TWEMOJI, load_emoji, with_images
+from onward.data.emoji_history import TWEMOJI, captions, load_emoji, with_images
 from onward.data.yours_files import read_file
 from onward.data.yours_images import image_parts
 from onward.data.yours_times import read_times

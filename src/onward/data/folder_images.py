@@ -1,13 +1,16 @@
 """Images that stay on disk: found by their paths, decoded when they are asked for."""
 
+import io
 import os
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from onward.data.images import NoisyImages
 from onward.errors import OnwardError
@@ -16,6 +19,7 @@ from onward.types import Rows
 # What Pillow raises for bytes that are no image, a file that ends too early, a broken header, or
 # a picture of absurd size.
 UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+_FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +111,34 @@ def opened(path: Path) -> Image.Image:
         raise OnwardError(
             f"expected an image in {path}, found a file that cannot be decoded ({error}). Fetch "
             "it again from the download"
+        ) from error
+
+
+@contextmanager
+def opened_image(
+    content: bytes, where: Callable[[], str], mend: str = "Fetch it again, or leave it out"
+) -> Iterator[Image.Image]:
+    """Open the bytes of a file, which may be anything and of any size, as an image.
+
+    If that cannot be, say where it lies and what is to be done.
+    """
+    try:
+        with warnings.catch_warnings():
+            # Pillow warns of an image that is too large before it refuses one twice as large.
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
+                yield image
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
+        raise OnwardError(
+            f"expected an image of at most {Image.MAX_IMAGE_PIXELS:,} pixels in {where()}, "
+            f"found a decompression bomb ({error}). {mend}"
+        ) from error
+    except UNREADABLE as error:
+        # Pillow's own words for this name the object in memory that it read from.
+        unknown = isinstance(error, UnidentifiedImageError)
+        reason = f"none of {', '.join(_FORMATS)}" if unknown else error
+        raise OnwardError(
+            f"expected an image in {where()}, found bytes that cannot be decoded ({reason}). {mend}"
         ) from error
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from onward.data.encoded_image import opened_image
-from onward.data.folder_images import square
+from onward.data.folder_images import opened_image, square
 from onward.data.pair_files import PairFiles
 from onward.pairs import HAS_IMAGE, HAS_TEXT, IMAGE, TEXT, as_bytes, cut_text, pair_type
 from onward.types import Array, Rows

@@ -18,8 +18,8 @@ from onward.data.tar_index import (
     caption_of,
     empty_index,
     tar_index,
+    webdataset,
 )
-from onward.data.webdataset_loader import webdataset
 from onward.errors import OnwardError
 from onward.types import Array, Rows
 

@@ -27,7 +27,7 @@ import pyarrow as pa
 from PIL import Image
 
 from onward.data.bags import right_answers
-from onward.data.encoded_image import opened_image
+from onward.data.folder_images import opened_image
 from onward.data.pair_column import captions_of
 from onward.data.prompts import read_prompts
 from onward.data.tar_index import IMAGES

@@ -7,12 +7,11 @@ import numpy as np
 
 from onward.data.chosen_pairs import ChosenPairs
 from onward.data.dated_pairs import DatedPairs
-from onward.data.emoji_history import FOLDER
+from onward.data.emoji_history import publish_drawings
 from onward.data.split import held_out, uniform
 from onward.data.tic_make_datacomp import write_datacomp, write_ids
 from onward.data.tic_make_splits import write_redcaps, write_yfcc
 from onward.errors import OnwardError, unknown
-from onward.files import publish_folder
 from onward.types import Holdout, Rows
 
 SAMPLES = 160
@@ -57,17 +56,9 @@ def make_tic_shards(
     """
     if layout not in LAYOUTS:
         raise unknown("layout", layout, LAYOUTS, "onward data make --help")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OnwardError(f"expected a new or an empty folder, found {out} in use. Choose another")
     chosen = _chosen(pairs, seed, samples)
-
-    def fill(draft: Path) -> None:
-        LAYOUTS[layout](ChosenPairs(pairs, chosen, seed, progress), draft)
-        # The artists' terms go where their drawings go.
-        for path in FOLDER.glob("*.txt"):
-            (draft / path.name).write_bytes(path.read_bytes())
-
-    publish_folder(out, fill)
+    written = ChosenPairs(pairs, chosen, seed, progress)
+    publish_drawings(out, lambda draft: LAYOUTS[layout](written, draft))
     return sum(len(rows) for rows in chosen.values())
 
 
