@@ -24,17 +24,7 @@ def feature_types(listing: Listing) -> list[str]:
 
 
 def read_features(listing: Listing, kind: str, read_tensors: ReadTensors) -> NDArray[np.float32]:
-    """Read one type of features: one row per sample of the listing, as they were released.
-
-    Parameters
-    ----------
-    listing
-        The samples.
-    kind
-        One of `feature_types`.
-    read_tensors
-        Reads a file of tensors into arrays.
-    """
+    """Read one type of features: one row per sample of the listing, as they were released."""
     buckets: dict[int, list[int]] = {}
     for row, sample in enumerate(listing.samples):
         buckets.setdefault(sample.bucket, []).append(row)

@@ -98,13 +98,6 @@ def with_features(table: Table, *, divide: bool = True) -> Table:
 
     Each image is described by itself, so the cache holds nothing that was fitted; only the scale
     is, on snapshot 0, which comes before every labelled period.
-
-    Parameters
-    ----------
-    table
-        Emoji, with their snapshots.
-    divide
-        Whether features are divided by √width, see `standardise`.
     """
     distinct, index = distinct_images(table, VERSION, hog_colour)
     features = distinct[index]
@@ -136,14 +129,8 @@ def distinct_images(
 ) -> tuple[Array, Rows]:
     """Return what each distinct image is described by, and which of them each row has.
 
-    Parameters
-    ----------
-    table
-        Emoji.
-    name
-        What that is called in the cache.
-    describe
-        Turns images as they are stored, with transparency, into it: by default, RGB on white.
+    `describe` turns images as they are stored, with transparency, into it: by default, into RGB on
+    white. `name` is what that is called in the cache.
     """
     image = drawings_of(table)
     distinct = cached(f"{name}-{image.store.digest[:16]}", lambda: describe(image.store.pixels))

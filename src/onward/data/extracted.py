@@ -26,16 +26,9 @@ def extracted(
 ) -> NDArray[np.float32]:
     """Return the features of every row.
 
-    Parameters
-    ----------
-    column
-        Images of a store, of a folder, or an array of them.
-    key
-        Names the network, its weights and its transform; the content of the column is added.
-    embed
-        Turns images into features, each independently of all others.
-    watch
-        Called as images are done; not at all where everything is in the cache.
+    `key` names the network, its weights and its transform; the content of the column is added.
+    `embed` turns images into features, each independently of all others. `watch` is not called at
+    all where everything is in the cache.
     """
     if isinstance(column, ImageColumn):
         content = f"{key}-{column.store.digest[:16]}"

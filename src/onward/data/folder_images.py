@@ -51,13 +51,9 @@ class FolderColumn(NoisyImages):
 class FolderImages(FolderColumn):
     """A wide column of image files, each decoded to a square of RGB bytes when it is indexed.
 
-    Parameters
-    ----------
-    size
-        Side of the square: the shorter edge is resized to it, then the centre is cut out, as the
-        released code of CLEAR does (its supplement says "longer edge").
-    shorter
-        What the shorter edge is resized to instead, if the square is to be the middle of more.
+    The shorter edge is resized to ``size``, then the centre is cut out, as the released code of
+    CLEAR does (its supplement says "longer edge"). ``shorter`` is what it is resized to instead, if
+    the square is to be the middle of more.
     """
 
     size: int
@@ -75,12 +71,7 @@ class FolderImages(FolderColumn):
     def crop(self, rows: Rows, at: NDArray[np.float64] | None) -> NDArray[np.uint8]:
         """Return the images of these rows, cropped at these shares of their longer edges.
 
-        Parameters
-        ----------
-        rows
-            Which images.
-        at
-            One number per row, from 0 for the left or top end up to 1; ``None`` is the centre.
+        A share goes from 0 for the left or top end up to 1; ``None`` is the centre.
         """
         shares = [None] * len(rows) if at is None else at.tolist()
         edge = self.shorter or self.size
@@ -89,12 +80,7 @@ class FolderImages(FolderColumn):
     def resized_part(self, rows: Rows, tries: NDArray[np.float64]) -> NDArray[np.uint8]:
         """Return a random part of each of these images, resized to the square: `random_part`.
 
-        Parameters
-        ----------
-        rows
-            Which images.
-        tries
-            Uniform numbers (row, try, 4).
+        `tries` are uniform numbers (row, try, 4).
         """
         return self._each(rows, lambda image, place: random_part(image, self.size, tries[place]))
 
@@ -148,14 +134,7 @@ def random_part(image: Image.Image, size: int, tries: NDArray[np.float64]) -> ND
     As torchvision's RandomResizedCrop: parts that do not fit are tried again; after the last try,
     it is the centre.
 
-    Parameters
-    ----------
-    image
-        Any picture.
-    size
-        The side of the square.
-    tries
-        Uniform numbers (try, 4): area, shape, left, top.
+    Each try is four uniform numbers: area, shape, left, top.
     """
     width, height = image.size
     for area, shape, left, top in tries.tolist():

@@ -27,12 +27,8 @@ class Flaw(NamedTuple):
 class Gaps:
     """Gathers what is missing or broken while files are looked through.
 
-    Parameters
-    ----------
-    missing
-        Whether to ``stop`` at it, or to ``skip`` it and tell.
-    leave_out
-        A list of samples and shards that are left out in any case, see `write_names`.
+    It may ``stop`` at what is missing, or ``skip`` it and tell. The samples and shards of the list
+    `leave_out`, see `write_names`, are left out in any case.
     """
 
     def __init__(self, missing: str = "stop", leave_out: Path | None = None) -> None:
@@ -56,16 +52,7 @@ class Gaps:
     def leave_out(self, flaws: Sequence[Flaw], kind: str, expected: str, most: int = 5) -> None:
         """Leave what is broken out, or raise.
 
-        Parameters
-        ----------
-        flaws
-            All that are broken.
-        kind
-            What each of them is: a sample, a row, a shard.
-        expected
-            What they should have been.
-        most
-            How many are named, of each problem.
+        `kind` is what each of them is: a sample, a row, a shard. Of each problem, `most` are named.
         """
         if flaws and self._stops:
             found = [f"{flaw.where}: {flaw.problem}" for flaw in flaws]

@@ -26,11 +26,8 @@ _MOST = {"train": 100, "test": 40}
 def subgroups(which: str = "chosen") -> tuple[str, ...]:
     """Return subgroups of emoji, by name: those of the benchmark, or all that are large enough.
 
-    Parameters
-    ----------
-    which
-        ``chosen``, which a probe can tell apart, see ``tools/choose_iirc_emoji.py``; or ``all``
-        with at least twelve identities.
+    Those that are ``chosen`` a probe can tell apart, see ``tools/choose_iirc_emoji.py``; ``all``
+    have at least twelve identities.
     """
     if which not in ("chosen", "all"):
         raise unknown(

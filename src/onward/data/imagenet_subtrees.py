@@ -46,13 +46,8 @@ def read_subtrees(path: Path) -> dict[str, list[str]]:
 def parts_of(classes: Sequence[str], named: Mapping[str, Sequence[str]] | None) -> Subtrees:
     """Return the named parts of these classes.
 
-    Parameters
-    ----------
-    classes
-        Their names, in order.
-    named
-        Classes by the name of a part. Where one of them is none of these classes, it is a file for
-        others, and there are no parts. ``None`` stands for TiC-CLIP's, of ImageNet's classes.
+    Where one that is `named` is none of these classes, it is a file for others, and there are no
+    parts. ``None`` stands for TiC-CLIP's, of ImageNet's classes.
 
     Examples
     --------

@@ -29,18 +29,9 @@ class ListedPairs:
 
     A line is read again when it is asked for, so that no caption stays in memory.
 
-    Parameters
-    ----------
-    tables
-        The files: tab separated, first a line with the names of the columns.
-    images
-        The folder that paths begin in.
-    starts
-        The number of each table's first sample; then the number of all.
-    lines
-        Where each sample's line lies.
-    digest
-        A hash of the tables and of the sizes of the images.
+    Tables are tab separated, first a line with the names of the columns; paths in them begin in
+    ``images``. ``starts`` has the number of each table's first sample, then that of all; ``lines``
+    where each sample's line lies. The digest is of the tables and of the sizes of the images.
     """
 
     tables: tuple[Path, ...]
@@ -107,15 +98,7 @@ class ListedPairs:
 def open_listed(tables: Sequence[Path], images: Path, gaps: Gaps | None = None) -> ListedPairs:
     """Look through tables, and return their samples.
 
-    Parameters
-    ----------
-    tables
-        The files, in order.
-    images
-        The folder that paths begin in.
-    gaps
-        What happens with rows without an image or a caption. By default they are listed in an
-        error.
+    By default, rows without an image or a caption are listed in an error.
     """
     hashed = hashlib.sha256()
     lines, counts = [], [0]

@@ -149,18 +149,9 @@ def decoded(content: bytes, side: int, where: Callable[[], str]) -> NDArray[np.u
 
 
 class Window:
-    """The last samples that were asked for, up to a number of bytes.
+    """The last samples that were asked for, up to a number of bytes, out of so many rows.
 
     Copies to other processes begin with none.
-
-    Parameters
-    ----------
-    kind
-        The type of a sample.
-    most
-        How many bytes.
-    rows
-        How many different ones there are.
     """
 
     def __init__(self, kind: np.dtype[Any], most: int, rows: int) -> None:

@@ -30,22 +30,11 @@ _OPEN = 64
 class Shards:
     """Samples in tars, in the order of the files.
 
-    Parameters
-    ----------
-    paths
-        The tars.
-    names
-        What they are called in the names of samples.
-    starts
-        The number of each tar's first sample; then the number of all.
-    keys
-        What samples are called in their tars.
-    places
-        Where their parts lie, see `onward.data.tar_index.PLACES`.
-    digest
-        A hash of names, sizes and places.
-    found
-        How many samples each tar has, those that were left out included; -1 if nobody can tell.
+    ``names`` are what tars are called in the names of samples, ``keys`` what samples are called in
+    their tars. ``starts`` has the number of each tar's first sample, then that of all; ``places``
+    where the parts of samples lie, see `onward.data.tar_index.PLACES`; ``found`` how many samples
+    each tar has, those that were left out included, or -1 if nobody can tell. The digest is of
+    names, sizes and places.
     """
 
     paths: tuple[Path, ...]
@@ -118,17 +107,9 @@ def open_shards(
 ) -> Shards:
     """Index tars, and return their samples.
 
-    Parameters
-    ----------
-    paths
-        The tars, in order.
-    root
-        What their names in ids begin below.
-    gaps
-        What happens with tars that are cut or damaged, and with samples without an image or a
-        caption, or with several. By default they are listed in an error.
-    progress
-        Called with how many more tars were looked through.
+    Their names in ids begin below `root`. By default, tars that are cut or damaged, and samples
+    without an image or a caption or with several, are listed in an error. `progress` is called with
+    how many more tars were looked through.
     """
     hashed = hashlib.sha256()
     keys, places, counts, found = [], [], [0], []

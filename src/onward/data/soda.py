@@ -72,13 +72,7 @@ class Soda:
 
 
 def read_soda(root: Path) -> Soda:
-    """Read the labelled part of SODA10M, or any folder of the same layout.
-
-    Parameters
-    ----------
-    root
-        The folder that holds ``SSLAD-2D``.
-    """
+    """Read the labelled part of SODA10M, or any folder of the same layout."""
     folder = labelled_folder(root)
     train, val, test = (read_split(folder, name) for name in SPLITS)
     return Soda(folder, train, val, test)
@@ -106,15 +100,7 @@ def _places(root: Path) -> tuple[Path, ...]:
 
 
 def read_split(folder: Path, name: str) -> Split:
-    """Read one annotation file, and stop with a list of what is wrong with it.
-
-    Parameters
-    ----------
-    folder
-        The folder that holds ``annotations`` and the images of each split.
-    name
-        ``train``, ``val`` or ``test``.
-    """
+    """Read one annotation file, and stop with a list of what is wrong with it."""
     path = folder / "annotations" / f"instance_{name}.json"
     if not path.is_file():
         raise OnwardError(f"expected an annotation file {path}, found none. Fetch it again")

@@ -108,16 +108,7 @@ def read_static_test(
 ) -> StaticTest:
     """Read what a task's folder holds; images are decoded when they are asked for.
 
-    Parameters
-    ----------
-    folder
-        The folder of the task.
-    fitting
-        How the model wants its images.
-    grouped
-        Whether groups are compared.
-    uncounted
-        Groups that do not count among them.
+    Where it is `grouped`, groups are compared, without those that are `uncounted`.
     """
     samples = read_shards(folder)
     if not samples:

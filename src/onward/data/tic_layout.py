@@ -41,18 +41,9 @@ class Wanted:
 class Step:
     """A period as a layout has it, in numbers of samples.
 
-    Parameters
-    ----------
-    name
-        The year, the month (201403) or the years (2004-2008).
-    start, end
-        Its first and last day.
-    train
-        Samples to learn from.
-    test
-        Samples whose images and texts are to find each other.
-    classified
-        Samples whose images are to find their class; ``labels`` has its number.
+    ``name`` is the year, the month (201403) or the years (2004-2008); ``start`` and ``end`` are its
+    first and last day. ``train`` is to learn from; in ``test`` images and texts are to find each
+    other; the images of ``classified`` are to find their class, whose number ``labels`` has.
     """
 
     name: str
@@ -68,22 +59,9 @@ class Step:
 class Layout:
     """All that was found on disk.
 
-    Parameters
-    ----------
-    name
-        What the layout is called.
-    files
-        Where the samples lie.
-    steps
-        The periods, in order of time.
-    classes
-        The names of classes, where images are classified by prompts.
-    prompts
-        What stands for each of them: one line for each template.
-    counts
-        Numbers that the layout tells of itself, beside what was found.
-    notes
-        What else is to be told about it.
+    ``steps`` are the periods, in order of time; ``prompts`` what stands for each of ``classes``,
+    one line for each template; ``counts`` the numbers that the layout tells of itself, beside what
+    was found; ``notes`` what else is to be told about it.
     """
 
     name: str

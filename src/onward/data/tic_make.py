@@ -38,21 +38,10 @@ def make_tic_shards(
 
     The same pairs, seed and numbers give the same bytes. The folder is there whole or not at all.
 
-    Parameters
-    ----------
-    out
-        A folder that does not exist, or is empty.
-    pairs
-        What is written.
-    layout
-        ``datacomp``: shards by year and by month, with tests; ``ids``: lists of ids and a pool to
-        join them with; ``yfcc`` and ``redcaps``: tables over a folder of images, and tars.
-    seed
-        Another seed takes other pairs, and tests with others.
-    samples
-        How many pairs of a month, at most.
-    progress
-        Called with how many more images were written.
+    Layouts are ``datacomp``: shards by year and by month, with tests; ``ids``: lists of ids and a
+    pool to join them with; ``yfcc`` and ``redcaps``: tables over a folder of images, and tars.
+    Another seed takes other pairs, and tests with others. Of a month, at most so many `samples` are
+    taken. `progress` is called with how many more images were written.
     """
     if layout not in LAYOUTS:
         raise unknown("layout", layout, LAYOUTS, "onward data make --help")

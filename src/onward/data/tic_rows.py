@@ -16,15 +16,7 @@ _KINDS = {PAIR: "pair", ONLY_IMAGE: "image", ONLY_TEXT: "text"}
 
 
 class TicRows:
-    """The rows of the table, one part after the other; prompts come first.
-
-    Parameters
-    ----------
-    files
-        Where samples lie.
-    prompts
-        Texts that lie in no file.
-    """
+    """The rows of the table, one part after the other; prompts come first."""
 
     def __init__(self, files: PairFiles, prompts: Sequence[str]) -> None:
         self._files, self._texts = files, tuple(prompts)

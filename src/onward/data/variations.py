@@ -45,14 +45,7 @@ def moved(images: Array, rng: np.random.Generator) -> Array:
 def similarities(count: int, rng: np.random.Generator, reach: float = 1.0) -> Array:
     """Return maps that turn by up to 9 degrees, scale by 12 % and shift by 5 % of the side.
 
-    Parameters
-    ----------
-    count
-        How many are drawn.
-    rng
-        Draws them.
-    reach
-        How many times as far they go.
+    They go `reach` times as far.
 
     Examples
     --------
@@ -128,12 +121,8 @@ def homographies(corners: Array) -> Array:
 def warped(images: Array, ways: Array) -> Array:
     """Return images each of whose pixels is the nearest one of where a map takes it, else black.
 
-    Parameters
-    ----------
-    images
-        Bytes (image, height, width, colour).
-    ways
-        A projective map (3, 3) for each image, on a frame that reaches from -1 to 1.
+    Images are bytes (image, height, width, colour); each has a projective map (3, 3), on a frame
+    that reaches from -1 to 1.
     """
     count, height, width, colours = images.shape
     down, right = ((2 * np.arange(side) + 1) / side - 1 for side in (height, width))

@@ -29,14 +29,9 @@ _AT_ONCE = 256
 class YourImages(FolderImages):
     """Images that are turned upright as their cameras say, and laid on white if transparent.
 
-    Parameters
-    ----------
-    encoded
-        The bytes of each image that the table holds itself; null where it names a file.
-    content
-        Names the content: paths and sizes of files, the bytes of the others.
-    rows
-        The number of each image's row in the table that was read, for messages.
+    ``encoded`` has the bytes of images that the table holds itself, null where it names a file;
+    ``content`` names the content; ``rows`` are the images' rows in the table that was read, for
+    messages.
     """
 
     encoded: pa.ChunkedArray | None = None
@@ -98,14 +93,8 @@ class ImageParts:
 def image_parts(column: pa.ChunkedArray, name: str, root: Path) -> ImageParts:
     """Look which images a column names or holds.
 
-    Parameters
-    ----------
-    column
-        Paths, bytes, or both as Hugging Face keeps them: ``{bytes, path}``.
-    name
-        What it is called, for messages.
-    root
-        Where relative paths begin.
+    They are paths, which begin at the root if they are relative, bytes, or both as Hugging Face
+    keeps them: ``{bytes, path}``.
     """
     named, encoded = _parts(column, name)
     paths = named.fill_null("").to_pylist()

@@ -51,14 +51,8 @@ _SHOWN = 3
 class TimeColumn:
     """A column of times, understood.
 
-    Parameters
-    ----------
-    values
-        In UTC, to the microsecond; not-a-time where there was none.
-    formats
-        How many values each spelling read.
-    zone
-        What was done about time zones, for people.
+    ``values`` are in UTC, to the microsecond, not-a-time where there was none; ``formats`` says how
+    many of them each spelling read, ``zone`` what was done about time zones.
     """
 
     values: Times
@@ -69,14 +63,8 @@ class TimeColumn:
 def read_times(column: pa.ChunkedArray, name: str, *, day_first: bool | None = None) -> TimeColumn:
     """Read a column of times.
 
-    Parameters
-    ----------
-    column
-        Dates, timestamps, numbers or texts.
-    name
-        What it is called, for messages.
-    day_first
-        How 03/04/2020 is meant, where the column does not say.
+    It has dates, timestamps, numbers or texts. `day_first` says how 03/04/2020 is meant, where the
+    column does not say.
 
     Examples
     --------

@@ -81,20 +81,8 @@ test 2019-11-11T21:50:00 gz country clear 20
 class Drive:
     """Frames that follow each other: one place, one weather, one day or night.
 
-    Attributes
-    ----------
-    number
-        Its place in the plan, which names it.
-    split
-        SODA10M's split: ``train``, ``val`` or ``test``.
-    start
-        When its first frame is taken.
-    place
-        City, location, period and weather.
-    frames
-        How many frames it has.
-    art
-        How probable each of three styles of art is.
+    ``number`` is its place in the plan; ``split`` SODA10M's; ``start`` when its first frame is
+    taken; ``art`` how probable each of three styles is.
     """
 
     number: int

@@ -35,16 +35,8 @@ def make_street(
 
     The same seed and number of frames give the same bytes. The folder is there whole or not at all.
 
-    Parameters
-    ----------
-    out
-        A folder that does not exist, or is empty.
-    seed
-        Another seed is another traffic, on the same days.
-    frames
-        About how many frames, over all three annotation files.
-    progress
-        Called with how many more frames have been drawn.
+    Another seed is another traffic, on the same days. There are about as many frames as asked for
+    over all three annotation files; `progress` is called with how many more have been drawn.
     """
     if frames < 1:
         raise OnwardError(f"expected at least one frame, found {frames}. Ask for more")
