@@ -54,12 +54,8 @@ def _by_domain(objects: pa.Table) -> Iterator[Count]:
         for row in _read(table):
             label = row.pop("cls")
             for place, count in row.items():
-                yield Count(
-                    source,
-                    f"{name}, {label}, {place}",
-                    int(count),
-                    found[label, _SPOKEN.get(place, place)],
-                )
+                there = found[label, _SPOKEN.get(place, place)]
+                yield Count(source, f"{name}, {label}, {place}", int(count), there)
 
 
 def _by_day(objects: pa.Table) -> Iterator[Count]:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.data.clear_listing import Listing, inside, read_json
+from onward.data.clear_listing import Listing, inside
+from onward.data.read_files import read_json
 from onward.errors import OnwardError
 
 # Reads a file of tensors into arrays. It is handed in, since data needs no learning framework.

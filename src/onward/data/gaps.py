@@ -8,11 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from onward.catalogue import plural
+from onward.data.read_files import read_text
 from onward.errors import OnwardError, first_few, unknown
 from onward.files import storage, write_atomic
 from onward.types import Rows
 
 _SKIP = ("stop", "skip")
+_WRITE_LIST = "Write the list with: onward check data tic --root DIR --list FILE"
 _RECORDED = "with missing=skip, which is recorded"
 
 
@@ -89,7 +91,7 @@ class Gaps:
         if not self._met:
             raise OnwardError(
                 f"expected names of samples of this data in {self._list}, found {first_few(rest)}. "
-                "Write the list with: onward check data tic --root DIR --list FILE"
+                f"{_WRITE_LIST}"
             )
         strange = f"; of no sample here: {first_few(rest)}" if rest else ""
         return (f"{len(self._met):,} left out, named in {self._list}{strange}",)
@@ -113,13 +115,7 @@ def write_names(path: Path, flaws: Iterable[Flaw]) -> int:
 
 
 def _read_names(path: Path) -> frozenset[str]:
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise OnwardError(
-            f"expected a list of samples to leave out in {path}, found none that can be read "
-            f"({error}). Write it with: onward check data tic --root DIR --list FILE"
-        ) from error
+    text = read_text(path, "a list of samples to leave out", _WRITE_LIST)
     names = (line.partition("\t")[0].strip() for line in text.split("\n"))
     return frozenset(name for name in names if name)
 

@@ -16,6 +16,7 @@ import numpy as np
 from onward.data.counts import Count
 from onward.data.pair_files import in_order
 from onward.data.prompts import CLASSNAMES, read_prompts
+from onward.data.read_files import read_object
 from onward.data.shards import Shards, open_shards
 from onward.data.tic_layout import (
     Layout,
@@ -24,7 +25,6 @@ from onward.data.tic_layout import (
     different,
     is_time,
     no_samples,
-    read_object,
     span_of,
     step_of,
 )

@@ -49,7 +49,7 @@ RETRIEVAL, CLASSES = "tic-datacomp_retrieval_evals_year2uids", "tic-datacompnet_
 
 def has_lists(root: Path) -> bool:
     """Whether a folder has lists of ids."""
-    return bool(_yearly(root) or _monthly(root))
+    return bool(_years(root, "yearly") or _years(root, "monthly"))
 
 
 def read_joined(wanted: Wanted) -> Layout:
@@ -70,7 +70,7 @@ def read_joined(wanted: Wanted) -> Layout:
         )
     paths = shard_paths(shards)
     pool_shards = open_shards(paths, paths[0].parent, wanted.gaps, wanted.progress)
-    calendar = wanted.calendar or ("yearly" if _yearly(root) else "monthly")
+    calendar = wanted.calendar or ("yearly" if _years(root, "yearly") else "monthly")
     lists = _lists(root, calendar)
     uids = _uids(pool_shards)
     asked = _Asked(uids, root)
@@ -165,21 +165,18 @@ class _Asked:
         return rows[listed_in(listed, self.uids[rows])]
 
 
-def _yearly(root: Path) -> list[Path]:
-    found = in_order([*root.glob("*.npy"), *root.glob(f"{YEARLY}/*.npy")])
-    return [path for path in found if is_time(path.stem, "yearly")]
-
-
-def _monthly(root: Path) -> list[Path]:
-    found = in_order([*root.glob("*.tar"), *root.glob(f"{MONTHLY}/*.tar")])
+def _years(root: Path, calendar: str) -> list[Path]:
+    """Return the files of years: each a list, or the lists of its months in a tar."""
+    form = f"{YEARLY}/*.npy" if calendar == "yearly" else f"{MONTHLY}/*.tar"
+    found = in_order([*root.glob(Path(form).name), *root.glob(form)])
     return [path for path in found if is_time(path.stem, "yearly")]
 
 
 def _lists(root: Path, calendar: str) -> dict[str, Array]:
     if calendar == "yearly":
-        return {path.stem: open_list(path) for path in _yearly(root)}
+        return {path.stem: open_list(path) for path in _years(root, "yearly")}
     found: dict[str, Array] = {}
-    for path in _monthly(root):
+    for path in _years(root, "monthly"):
         lists = open_lists(path)
         found |= {time: lists[time] for time in sorted(lists) if is_time(time, "monthly")}
     return found

@@ -4,15 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from onward.data.clear_listing import read_json
 from onward.data.counts import Count
 from onward.data.gaps import Gaps
 from onward.data.pair_files import PairFiles
-from onward.errors import OnwardError
 from onward.types import Rows
 
 FIRST_YEAR, MERGED = 2014, 2016
@@ -100,14 +97,6 @@ def is_time(name: str, calendar: str) -> bool:
 def step_of(time: str, calendar: str) -> str:
     """Return the name of the period that a year or a month belongs to."""
     return str(max(int(time), MERGED)) if calendar == "yearly" else time
-
-
-def read_object(path: Path, what: str) -> dict[str, Any]:
-    """Return the object in a JSON file, or say that there is none."""
-    found = read_json(path)
-    if not isinstance(found, dict):
-        raise OnwardError(f"expected {what} in {path}, found another kind of JSON. Fetch it again")
-    return found
 
 
 def tested(steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[str, ...]]:

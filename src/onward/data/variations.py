@@ -28,13 +28,7 @@ def seen_from_elsewhere(images: Array, rng: np.random.Generator) -> Array:
 
 def turned(images: Array, rng: np.random.Generator) -> Array:
     """Turn each image by up to 15 degrees."""
-    angle = rng.uniform(-_TURN, _TURN, len(images))
-    ways = np.zeros((len(images), 3, 3))
-    ways[:, 0, 0] = ways[:, 1, 1] = np.cos(angle)
-    ways[:, 1, 0] = np.sin(angle)
-    ways[:, 0, 1] = -ways[:, 1, 0]
-    ways[:, 2, 2] = 1
-    return warped(images, ways)
+    return warped(images, _turns(rng.uniform(-_TURN, _TURN, len(images)), 1.0))
 
 
 def moved(images: Array, rng: np.random.Generator) -> Array:
@@ -53,13 +47,17 @@ def similarities(count: int, rng: np.random.Generator, reach: float = 1.0) -> Ar
     [[1.0, -0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
     angle, size, across, down = rng.uniform(-reach, reach, (4, count))
-    scale = np.exp(_SCALED * size)
-    ways = np.zeros((count, 3, 3))
-    ways[:, 0, 0] = ways[:, 1, 1] = scale * np.cos(_MOVED_TURN * angle)
-    ways[:, 1, 0] = scale * np.sin(_MOVED_TURN * angle)
-    ways[:, 0, 1] = -ways[:, 1, 0]
+    ways = _turns(_MOVED_TURN * angle, np.exp(_SCALED * size))
     # The frame reaches from -1 to 1.
     ways[:, 0, 2], ways[:, 1, 2] = 2 * _SHIFTED * across, 2 * _SHIFTED * down
+    return ways
+
+
+def _turns(angles: Array, scale: Array | float) -> Array:
+    ways = np.zeros((len(angles), 3, 3))
+    ways[:, 0, 0] = ways[:, 1, 1] = scale * np.cos(angles)
+    ways[:, 1, 0] = scale * np.sin(angles)
+    ways[:, 0, 1] = -ways[:, 1, 0]
     ways[:, 2, 2] = 1
     return ways
 

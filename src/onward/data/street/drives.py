@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from onward.data.soda_words import Place
+from onward.data.soda_words import CITIES, Place
 
 FRAMES = 1600
 STEP = timedelta(seconds=10)
-_CITIES = {"sh": "Shanghai", "sz": "Shenzhen", "gz": "Guangzhou"}
 _LOCATIONS = {"city": "Citystreet", "highway": "Highway", "country": "Countryroad"}
 _WEATHERS = {"clear": "Clear", "overcast": "Overcast", "rain": "Rainy"}
 _NIGHT = 19  # o'clock, until the morning
@@ -111,7 +110,7 @@ def plan(frames: int) -> tuple[Drive, ...]:
     for number, (split, text, city, location, weather, count) in enumerate(lines):
         start = datetime.fromisoformat(text)
         place = Place(
-            _CITIES[city],
+            CITIES[city.upper()],
             _LOCATIONS[location],
             "Night" if start.hour >= _NIGHT else "Daytime",
             _WEATHERS[weather],
