@@ -124,7 +124,8 @@ def read_split(folder: Path, name: str) -> Split:
     _refuse(path, problems)
     _refuse(path, list(_wrong_objects(images, objects, entries[1])))
     sizes = file_sizes(folder, images.column("path").to_pylist())
-    _refuse(path, list(_missing_files(images, sizes)))
+    missing = [name for name in images.column("path").to_pylist() if name not in sizes]
+    _refuse(path, [f"image {name}: it is annotated, and there is no such file" for name in missing])
     digest = hashlib.sha256(content)
     digest.update(json.dumps(sorted(sizes.items())).encode())
     return Split(name, images, objects, digest.hexdigest())
@@ -227,12 +228,6 @@ def _wrong_objects(
         elif outside[row]:
             frame = f"{width[row]} x {height[row]}"
             yield f"{start}expected a box inside its image of {frame}, found {entry['bbox']}"
-
-
-def _missing_files(images: pa.Table, sizes: dict[str, int]) -> Iterator[str]:
-    for path in images.column("path").to_pylist():
-        if path not in sizes:
-            yield f"image {path}: it is annotated, and there is no such file"
 
 
 def _refuse(path: Path, problems: Sequence[str]) -> None:

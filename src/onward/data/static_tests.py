@@ -219,13 +219,13 @@ def _cue(sample: Sample) -> tuple[str, list[Member], list[int]]:
     there, chosen = {*range(len(candidates))}, {*right}
     if not cue or not right or len(chosen) < len(right) or not chosen < there:
         raise OnwardError(
-            f"expected a cue and some of {len(candidates)} images as its associations for {sample}, "
-            f"found {cue!r} and {right}"
+            f"expected a cue and some of {len(candidates)} images as its associations for "
+            f"{sample}, found {cue!r} and {right}"
         )
     if len(right) > KEPT:
         raise OnwardError(
-            f"expected at most {KEPT} right images of a cue, as many as are looked at, for {sample}, "
-            f"found {len(right)}. Ask for fewer of them"
+            f"expected at most {KEPT} right images of a cue, as many as are looked at, for "
+            f"{sample}, found {len(right)}. Ask for fewer of them"
         )
     return f"{'An' if cue[0] in 'aeiou' else 'A'} {cue}"[:_LONGEST], candidates, right
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,8 @@ class ImageParts:
         hashes = hash_texts(pa.array(self.paths, pa.string()))
         if self.encoded is None:
             return hashes
-        stored = [None if b is None else hashlib.sha256(b).digest() for b in _values(self.encoded)]
+        held = (value.as_py() for value in self.encoded)
+        stored = [None if b is None else hashlib.sha256(b).digest() for b in held]
         return mix_in(hashes, hash_texts(pa.array(stored, pa.binary())))
 
 
@@ -118,10 +119,6 @@ def _parts(column: pa.ChunkedArray, name: str) -> tuple[Any, pa.ChunkedArray | N
         f"expected paths or bytes of images in column {name!r}, found values of type {kind}. Name "
         "another one with image_column"
     )
-
-
-def _values(column: pa.ChunkedArray) -> Iterator[bytes | None]:
-    return (value.as_py() for chunk in column.chunks for value in chunk)
 
 
 def drawing_features(images: YourImages) -> NDArray[np.float32]:
