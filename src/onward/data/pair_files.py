@@ -82,7 +82,7 @@ class OpenFiles:
 
 @dataclass(frozen=True, eq=False)
 class NumberedFiles:
-    """Abstract: files that have several samples each, numbered through in the order of the files.
+    """Files that have several samples each, numbered through in the order of the files.
 
     ``starts`` has the number of each file's first sample, then that of all.
 
