@@ -5,9 +5,8 @@ whose wide column ``pair`` reads images and texts when they are asked for.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -25,29 +24,14 @@ from onward.data.tic_rows import TicRows
 from onward.data.tic_splits import has_splits, read_splits
 from onward.errors import OnwardError, first_few, unknown
 from onward.seeds import Draws, draws
-from onward.types import Rows, Samples, Table
+from onward.types import Period, Samples, Table
 
 MOST_VALIDATION = 5_000
 """Held back at most in a period. Among so many candidates, the share of right answers is known to
 less than a point, and looking at them takes as many forward passes as one batch of the paper's."""
+# What pairs without classes are one of.
+_ONE_CLASS = ("pair",)
 _LAYOUTS = ((has_datacomp, read_datacomp), (has_splits, read_splits), (has_lists, read_joined))
-
-
-@dataclass(frozen=True, eq=False)
-class TicPeriod:
-    """A period: rows to learn from, and what tests it.
-
-    ``test`` asks images and texts for each other; ``more`` has ``zero_shot``, if there is one;
-    ``validation`` is held back from ``train``, to be asked like ``test`` while it is learned.
-    """
-
-    name: str
-    start: date
-    end: date
-    train: Rows
-    test: Samples
-    validation: Samples
-    more: Mapping[str, Samples]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +46,8 @@ class TicData:
         ``id``, ``time`` (the last day of its period; null for prompts), ``kind`` (pair, image,
         text or prompt); wide: ``pair``.
     periods
-        In order of time.
+        In order of time. Tests ask images and texts for each other; there is more, ``zero_shot``,
+        if images are classified. What is held back for validation is asked like the test.
     classes
         What images are classified into by prompts; none without such a test.
     files
@@ -81,7 +66,7 @@ class TicData:
 
     layout: str
     table: Table
-    periods: tuple[TicPeriod, ...]
+    periods: tuple[Period, ...]
     classes: tuple[str, ...]
     files: tuple[Path, ...]
     counts: tuple[Count, ...]
@@ -151,7 +136,10 @@ def read_tic(
             f"{first_few(untested, '; ')}. Fetch what is missing or broken again"
         )
     rows = TicRows(found.files, found.prompts)
-    periods = tuple(_period(number, step, rows, validation) for number, step in enumerate(steps))
+    classes = found.classes or _ONE_CLASS
+    periods = tuple(
+        _period(number, step, rows, validation, classes) for number, step in enumerate(steps)
+    )
     column = rows.column(side, window, mixed)
     digest = hashlib.sha256(found.files.digest.encode())
     for part in (column.sample, column.part, column.line):
@@ -191,7 +179,9 @@ def _found(wanted: Wanted) -> Layout:
     )
 
 
-def _period(number: int, step: Step, rows: TicRows, share: float) -> TicPeriod:
+def _period(
+    number: int, step: Step, rows: TicRows, share: float, classes: tuple[str, ...]
+) -> Period:
     rng = draws(Draws.HELD_OUT, number)
     held = min(int(share * len(step.train)), MOST_VALIDATION)
     apart = np.zeros(len(step.train), np.bool_)
@@ -205,7 +195,11 @@ def _period(number: int, step: Step, rows: TicRows, share: float) -> TicPeriod:
     if len(step.classified):
         seen = rows.add(step.classified, ONLY_IMAGE, day)
         more[ZERO_SHOT] = zero_shot_test(seen, step.labels, rows.prompts, rng)
-    return TicPeriod(step.name, step.start, step.end, train, test, validation, more)
+    # No pair has a class of its own: prompts are asked for in tests alone.
+    learned = Samples(train, np.zeros(len(train), np.int64))
+    return Period(
+        number, step.name, step.start, day, learned, test, classes, validation=validation, more=more
+    )
 
 
 def _places(files: PairFiles, root: Path) -> tuple[Path, ...]:
