@@ -242,7 +242,7 @@ def _class_names(folder: Path) -> tuple[str, ...]:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, int]]:
-    text = read_text(path, "a list of samples", "Unpack the whole download")
+    text = read_text(path, "a list of samples in", "Unpack the whole download")
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue

@@ -115,7 +115,7 @@ def write_names(path: Path, flaws: Iterable[Flaw]) -> int:
 
 
 def _read_names(path: Path) -> frozenset[str]:
-    text = read_text(path, "a list of samples to leave out", _WRITE_LIST)
+    text = read_text(path, "a list of samples to leave out in", _WRITE_LIST)
     names = (line.partition("\t")[0].strip() for line in text.split("\n"))
     return frozenset(name for name in names if name)
 

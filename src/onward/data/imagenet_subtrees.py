@@ -32,7 +32,7 @@ def imagenet_subtrees() -> Subtrees:
 
 def read_subtrees(path: Path) -> dict[str, list[str]]:
     """Read a JSON file ``{"name of a part": ["class", …], …}``."""
-    found = read_json(path, _EXAMPLE, "Write it again")
+    found = read_json(path, f"{_EXAMPLE} in", "Write it again")
     parts = found.values() if isinstance(found, dict) else [None]
     if not all(isinstance(part, list) and part for part in parts):
         raise OnwardError(f"expected {_EXAMPLE} in {path}, found something else")

@@ -43,5 +43,5 @@ def prompts(names: Sequence[str], templates: Sequence[str]) -> tuple[str, ...]:
 
 
 def _lines(path: Path) -> tuple[str, ...]:
-    text = read_text(path, "one name or template on each line")
+    text = read_text(path, "one name or template on each line of")
     return tuple(line.strip() for line in text.split("\n") if line.strip())

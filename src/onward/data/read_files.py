@@ -8,7 +8,7 @@ from onward.errors import OnwardError
 
 
 def read_text(path: Path, expected: str, mend: str = "Fetch it again") -> str:
-    """Return a text in UTF-8, or say what was expected in the file and how to mend it."""
+    """Return a text in UTF-8, or say what was expected, such as "a list in", and how to mend it."""
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -16,7 +16,7 @@ def read_text(path: Path, expected: str, mend: str = "Fetch it again") -> str:
 
 
 def read_json(path: Path, expected: str = "a JSON file", mend: str = "Fetch it again") -> Any:
-    """Return what a JSON file holds, or say what was expected in it and how to mend it."""
+    """Return what a JSON file holds, or say what was expected and how to mend it."""
     try:
         return json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -34,4 +34,4 @@ def read_object(path: Path, what: str) -> dict[str, Any]:
 def _unreadable(path: Path, expected: str, mend: str, error: Exception) -> OnwardError:
     missing = isinstance(error, FileNotFoundError)
     found = "no such file" if missing else f"what cannot be read as that ({error})"
-    return OnwardError(f"expected {expected} in {path}, found {found}. {mend}")
+    return OnwardError(f"expected {expected} {path}, found {found}. {mend}")
