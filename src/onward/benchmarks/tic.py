@@ -35,12 +35,10 @@ from onward.fit import ONE_LOOK, SECOND_LOOK
 from onward.protocols import BUDGETED
 from onward.tasks.image_text import ImageText
 from onward.train.recipe import Recipe
-from onward.types import Benchmark, Card, Period, Protocol, Released, Samples, Stream, Table
+from onward.types import Benchmark, Card, Protocol, Released, Stream, Table
 
 _SUMMARY = "Does an image still find its text, and a text its image, as years go by?"
 _CITATION = "Garg et al., TiC-CLIP, ICLR 2024"
-# What pairs without classes are one of.
-_ONE_CLASS = ("pair",)
 _SMALL_SIDE, _SIDE = 32, 224
 _OF_READING = ("missing", "leave_out", "shards")
 
@@ -209,23 +207,7 @@ def _pairs_as_inputs(table: Table) -> Table:
 
 def _cut_folder(found: TicData, table: Table, protocol: Protocol, seed: int) -> Stream:
     """Make the periods that a folder has; seeds change the order in which pairs are learned."""
-    classes = found.classes or _ONE_CLASS
-    periods = tuple(
-        Period(
-            index=index,
-            name=period.name,
-            start=period.start,
-            end=period.end,
-            # No pair has a class of its own: prompts are asked for in tests alone.
-            train=Samples(period.train, np.zeros(len(period.train), np.int64)),
-            test=period.test,
-            classes=classes,
-            validation=period.validation,
-            more=period.more,
-        )
-        for index, period in enumerate(found.periods)
-    )
-    return Stream(table, periods)
+    return Stream(table, found.periods)
 
 
 LISTED = Listed(
