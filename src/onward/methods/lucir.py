@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -63,6 +63,8 @@ class LUCIR(Taught):
 
     head: Literal["linear", "cosine"] = "cosine"
 
+    saved = (*Taught.saved, "_known")
+
     def __init__(
         self,
         *,
@@ -114,15 +116,6 @@ class LUCIR(Taught):
         """Choose exemplars, and make the model as it is now the last one."""
         self._shown, self._known = None, model.classes
         super().afterwards(model, new, budget)
-
-    def state(self) -> dict[str, Any]:
-        """Return memory and last model."""
-        return {**super().state(), "known": self._known}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take them back."""
-        super().restore(state)
-        self._known = state["known"]
 
     def _imprint(self, model: "Model", new: View, budget: Budget) -> None:
         import torch  # loaded when it is needed

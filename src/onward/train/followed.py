@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from onward.saved import to_arrays, to_tensors
 from onward.train.method import Step
 from onward.train.packed import Packed
 from onward.train.recipe import Recipe
 from onward.train.remembered import MOST, Remembered
-from onward.train.weights import gradients, to_arrays, to_tensors
+from onward.train.weights import gradients
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -16,13 +16,13 @@ from onward.models.in_parts import InParts
 from onward.models.model import Model
 from onward.models.spread import Spread
 from onward.results.state import load_state, save_state
+from onward.saved import to_arrays, to_tensors
 from onward.seeds import Draws, draws
 from onward.train.descent import Descent, descend
 from onward.train.method import GradientMethod
 from onward.train.predicted import predicted
 from onward.train.threads import one_thread
 from onward.train.validation import Validation
-from onward.train.weights import to_arrays, to_tensors
 from onward.types import Array, Setting, View
 
 

@@ -6,7 +6,7 @@ from onward.budget import Budget
 from onward.memory import Memory
 from onward.train.kept import Kept
 from onward.train.method import GradientMethod, Start, TrainingSet, check_start
-from onward.types import Setting, View
+from onward.types import View
 
 
 class MemoryOnly(GradientMethod):
@@ -20,14 +20,11 @@ class MemoryOnly(GradientMethod):
         Which weights to start from: the ``last`` or ``random`` ones.
     """
 
+    saved = ("_memory",)
+
     def __init__(self, memory: Kept[Memory], start: Start) -> None:
         self._memory = memory
         self.start = check_start(start)
-
-    def begin(self, setting: Setting) -> None:
-        """Prepare the memory."""
-        super().begin(setting)
-        self._memory.begin(setting)
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the memory, once the new samples have competed for a place in it."""
@@ -35,7 +32,7 @@ class MemoryOnly(GradientMethod):
         return TrainingSet(self._memory.alone(new), epoch=len(self._memory))
 
     def state(self) -> dict[str, Any]:
-        """Return the memory."""
+        """Return the memory, with nothing around it."""
         return self._memory.state()
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -28,6 +28,8 @@ class Recalled(Rehearsal):
         What is kept.
     """
 
+    saved = (*Rehearsal.saved, "_teacher")
+
     def __init__(self, memory: Kept[Memory]) -> None:
         super().__init__(memory)
         self._teacher = Teacher()
@@ -74,12 +76,3 @@ class Recalled(Rehearsal):
         super().afterwards(model, new, budget)
         self._teacher.leave()
         self._teacher.replace(model)
-
-    def state(self) -> dict[str, Any]:
-        """Return memory and teacher."""
-        return {**super().state(), "teacher": self._teacher.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take them back."""
-        super().restore(state)
-        self._teacher.restore(state["teacher"])

@@ -1,13 +1,13 @@
 """What methods share that train on new samples and their memory alike."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from onward.budget import Budget
 from onward.memory import Memory
 from onward.train.exemplars import Exemplars
 from onward.train.kept import Kept
 from onward.train.method import GradientMethod, TrainingSet
-from onward.types import Setting, View
+from onward.types import View
 
 if TYPE_CHECKING:
     from onward.models import Model
@@ -22,13 +22,10 @@ class Rehearsal(GradientMethod):
         What is kept.
     """
 
+    saved = ("_memory",)
+
     def __init__(self, memory: Kept[Memory] | Exemplars) -> None:
         self._memory = memory
-
-    def begin(self, setting: Setting) -> None:
-        """Prepare the memory."""
-        super().begin(setting)
-        self._memory.begin(setting)
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples and the memory alike."""
@@ -43,11 +40,3 @@ class Rehearsal(GradientMethod):
     def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
         """Take new samples into memory."""
         self._memory.admit(new, budget)
-
-    def state(self) -> dict[str, Any]:
-        """Return the memory."""
-        return {"memory": self._memory.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take the memory back."""
-        self._memory.restore(state["memory"])

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from onward.saved import to_arrays, to_tensors
 from onward.train.method import Step
-from onward.train.weights import to_arrays, to_tensors
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,13 +1,13 @@
 """What methods share that replay exemplars beside their last model."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from onward.budget import Budget
 from onward.train.every import Every
 from onward.train.exemplars import Exemplars
 from onward.train.method import GradientMethod, TrainingSet
 from onward.train.teacher import Teacher
-from onward.types import Setting, View
+from onward.types import View
 
 if TYPE_CHECKING:
     from onward.models import Model
@@ -25,16 +25,12 @@ class Taught(GradientMethod):
         How many exemplars of each class are kept; by default what the recipe says, or else 20.
     """
 
+    saved = ("_memory", "_teacher", "_every")
+
     def __init__(self, per_class: int | None) -> None:
         self._memory = Exemplars(per_class)
         self._teacher = Teacher()
         self._every = Every(None)
-
-    def begin(self, setting: Setting) -> None:
-        """Prepare the memory."""
-        super().begin(setting)
-        self._memory.begin(setting)
-        self._every.begin(setting)
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples and the exemplars alike."""
@@ -46,20 +42,6 @@ class Taught(GradientMethod):
         self._memory.admit(new, budget, model)
         if self._every.due(len(new)):
             self._teacher.replace(model)
-
-    def state(self) -> dict[str, Any]:
-        """Return memory and last model."""
-        return {
-            "memory": self._memory.state(),
-            "teacher": self._teacher.state(),
-            "every": self._every.state(),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take them back."""
-        self._memory.restore(state["memory"])
-        self._teacher.restore(state["teacher"])
-        self._every.restore(state["every"])
 
     def _rehearsed(self, both: View) -> TrainingSet:
         """Return a training set whose samples the last model looks at too, where there is one."""
