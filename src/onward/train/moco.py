@@ -26,7 +26,7 @@ from onward.errors import DamagedFolderError, unknown
 from onward.models.augment import AUGMENTATIONS, augmented
 from onward.models.embed import embed
 from onward.models.encoder import ENCODERS, Encoder, build_encoder
-from onward.models.macs import forward_macs
+from onward.models.shared import forward_macs
 from onward.seeds import Draws, draws
 from onward.types import Array
 

@@ -7,6 +7,7 @@ import torch
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.models.model import Model
+from onward.models.shared import overwrite
 from onward.saved import Saved
 from onward.train.predicted import predicted
 from onward.train.recipe import Recipe
@@ -92,9 +93,8 @@ class Validation(Saved):
 
     def settle(self) -> None:
         """Give the model the weights of its best epoch."""
-        for name, values in {**self._model.parameters, **self._model.buffers}.items():
-            if name in self._weights:
-                values.copy_(self._weights[name])
+        if self._weights:
+            overwrite(self._model, self._weights)
 
     def _wait(self, score: float, patience: int) -> None:
         """Follow the rule of torch's `ReduceLROnPlateau` with an absolute threshold."""
