@@ -8,15 +8,7 @@ from onward.types import Array, Rows, Samples
 
 
 class Keyed(Store):
-    """Abstract: samples by row, label and key; the generator draws the keys.
-
-    Parameters
-    ----------
-    capacity
-        How many samples it holds at most.
-    seed
-        Draws the keys.
-    """
+    """Abstract: samples by row, label and key; the generator draws the keys."""
 
     saved = (*Store.saved, "_keys")
 

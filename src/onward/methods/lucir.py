@@ -154,15 +154,7 @@ class LUCIR(Taught):
 
 
 def feature_distance(features: "Tensor", before: "Tensor") -> Loss:
-    """Return 1 − cos of features and those of another model, as a mean; its slope is at features.
-
-    Parameters
-    ----------
-    features
-        One row per sample.
-    before
-        What they are to stay close to.
-    """
+    """Return 1 − cos of features and those of before, as a mean over rows."""
     from onward.models.cosine import directions, through_direction  # torch, when it is needed
 
     (units, _), (goals, _) = directions(features), directions(before)

@@ -255,17 +255,7 @@ class Clip(Trained):
 
 
 def tower_macs(net: Any, side: tuple[int, int], context: int) -> tuple[int, int]:
-    """Return the multiply-accumulates of an image and of a text, forward.
-
-    Parameters
-    ----------
-    net
-        A model of open_clip.
-    side
-        Height and width of its images.
-    context
-        How many numbers a text has.
-    """
+    """Return the multiply-accumulates of an image and of a text of so many numbers, forward."""
     # Where nothing is computed: fused attention would not be counted, and copies take no memory.
     moved: dict[int, Any] = {id(values): values.to("meta") for values in net.buffers()}
     for weights in net.parameters():

@@ -10,13 +10,7 @@ from onward.models.shared import Trained
 
 
 class Probe(Trained):
-    """Abstract: a last layer, which by itself is a model on features.
-
-    Parameters
-    ----------
-    shape
-        The shape of one input: its number of features.
-    """
+    """Abstract: a last layer, which by itself is a model on features."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.width, self.classes = width_of(shape), 0

@@ -9,13 +9,7 @@ from onward.models.model import Model
 
 
 class Wrapped:
-    """Abstract: everything is the inner model's, but for what a subclass does otherwise.
-
-    Parameters
-    ----------
-    inner
-        The model that has the weights.
-    """
+    """Abstract: everything is the inner model's, but for what a subclass does otherwise."""
 
     def __init__(self, inner: Model) -> None:
         self.inner = inner

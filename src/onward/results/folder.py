@@ -162,16 +162,8 @@ def open_folder(
 ) -> Iterator[RunFolder]:
     """Open the folder of a spec for writing, alone.
 
-    Parameters
-    ----------
-    out
-        The results folder; the run's own is ``<benchmark>/<method>/<spec hash>`` below it.
-    spec
-        What is to be run.
-    environment
-        Where it is run, noted if the run begins here.
-    on_wait
-        Called if another process is at it, before waiting for that one.
+    It is ``<benchmark>/<method>/<spec hash>`` below `out`. The environment is noted if the run
+    begins here. If another process is at it, `on_wait` is called before waiting for that one.
     """
     path = out / spec.benchmark / spec.method / spec.hash
     with contextlib.ExitStack() as stack:

@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 class Anchor(Saved):
     """The penalty λ Σ importance · (w − w*)², by its gradient 2 λ importance · (w − w*).
 
-    Weights of classes that came after the anchor was set are free.
-
-    Parameters
-    ----------
-    strength
-        λ.
+    λ is its strength. Weights of classes that came after the anchor was set are free.
     """
 
     saved = ("_weights", "importance")
@@ -52,13 +47,6 @@ class Anchored(GradientMethod):
     """Abstract: finetune with a pull towards the weights of the last consolidation.
 
     What is gathered for the next anchor is saved within a call too.
-
-    Parameters
-    ----------
-    strength
-        How strong the pull is.
-    every
-        After how many samples the anchor is set; by default as `Every` says.
     """
 
     saved = ("_anchor", "_every")

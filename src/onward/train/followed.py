@@ -81,7 +81,7 @@ class Followed:
         self._begin(found["outputs"], {"outputs": found["velocity"]})
 
     def _begin(self, outputs: "Tensor", velocity: "dict[str, Tensor]") -> None:
-        from onward.train.sgd import SGD  # torch is loaded when it is needed
+        from onward.train.optimizers import SGD  # torch is loaded when it is needed
 
         self.outputs = outputs
         self._sgd = SGD(

@@ -191,16 +191,9 @@ def yes_or_no(name: str, value: Any) -> bool:
 def number(
     name: str, value: Any, low: float = 0.0, high: float = float("inf"), *, above: bool = False
 ) -> float:
-    """Return a method's option that is a number, or say which it may be.
+    """Return a method's option that is a finite number from low to high, or say which it may be.
 
-    Parameters
-    ----------
-    name, value
-        The option.
-    low, high
-        The least and the most that it may be; it is always finite.
-    above
-        Whether it must be above `low`.
+    It may have to be `above` the lowest.
     """
     right = isinstance(value, int | float) and not isinstance(value, bool)
     if not right or not low <= value <= high or value == float("inf") or (above and value == low):

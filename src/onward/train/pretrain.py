@@ -45,10 +45,8 @@ def pretrain(
     ----------
     past
         What to learn from.
-    recipe
-        How.
-    seed
-        Decides every random choice.
+    recipe, seed
+        How: the seed decides every random choice.
     out
         The folder: ``weights.safetensors`` and ``card.json``.
     checkpoint_seconds

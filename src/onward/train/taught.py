@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from onward.budget import Budget
 from onward.train.every import Every
 from onward.train.exemplars import Exemplars
-from onward.train.method import GradientMethod, TrainingSet
+from onward.train.method import GradientMethod, Step, TrainingSet
 from onward.train.teacher import Teacher
-from onward.types import View
+from onward.types import Loss, View
 
 if TYPE_CHECKING:
     from onward.models import Model
@@ -46,3 +46,21 @@ class Taught(GradientMethod):
     def _rehearsed(self, both: View) -> TrainingSet:
         """Return a training set whose samples the last model looks at too, where there is one."""
         return TrainingSet(both, epoch=len(both), forwards=2 if self._teacher else 1)
+
+
+class Distilled(Taught):
+    """Abstract: train on new samples and exemplars; of old classes, learn what the last model says.
+
+    The task loss has other targets: for classes that the last model knew, its own probabilities,
+    for every sample, new or replayed; for those that it did not, the labels. Where no class is new,
+    nothing but the last model is left to learn from.
+    """
+
+    def minimises(self, step: Step) -> Loss:
+        """Return the task loss to the labels of new classes and the last model's old ones."""
+        task = self.setting.task
+        wanted = task.wanted(step.outputs, step.targets)
+        if self._teacher:
+            said = self._teacher.beside(step.model).predict(step.inputs)
+            wanted[:, : self._teacher.classes] = task.probabilities(said)
+        return task.towards(step.outputs, wanted)
