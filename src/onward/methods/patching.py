@@ -144,16 +144,10 @@ class Patching(GradientMethod):
 
     def _score(self, model: "Model", new: View, past: list[Samples]) -> float:
         """Return the mean score over the samples of earlier periods."""
-        from onward.train.predicted import predicted  # torch, which the catalogue does not need
+        from onward.train.predicted import headline  # torch, which the catalogue does not need
 
-        task, scores = self.setting.task, []
-        for each in past:
-            if not len(each):
-                continue
-            view = new.of(each.rows, each.labels)
-            outputs, labels = task.as_test(predicted(model, view), view.labels)
-            decisions = task.decode(outputs, view.classes, len(labels))
-            scores.append(task.score(decisions, labels)[task.headline])
+        views = [new.of(each.rows, each.labels) for each in past if len(each)]
+        scores = [headline(model, view, self.setting.task) for view in views]
         # Of images without a single box, nothing can be said.
         known = [score for score in scores if not math.isnan(score)]
         return float(np.mean(known)) if known else 0.0

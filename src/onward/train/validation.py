@@ -9,7 +9,7 @@ from onward.errors import OnwardError
 from onward.models.model import Model
 from onward.models.shared import overwrite
 from onward.saved import Saved
-from onward.train.predicted import predicted
+from onward.train.predicted import headline
 from onward.train.recipe import Recipe
 from onward.train.weights import snapshot
 from onward.types import Task, View
@@ -83,9 +83,7 @@ class Validation(Saved):
         if not self.asked:
             return
         self._budget.spend(macs=self.macs)
-        said = predicted(self._model, self._view)
-        decisions = self._task.decode(said, self._view.classes, len(self._view))
-        score = self._task.score(decisions, self._view.labels)[self._task.headline]
+        score = headline(self._model, self._view, self._task)
         if self._recipe.patience is not None:
             self._wait(score, self._recipe.patience)
         if self._keeps_best and (self._best is None or score >= self._best):
