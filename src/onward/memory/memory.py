@@ -1,7 +1,7 @@
 """What a method needs of a memory, and what memories share."""
 
 import sys
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,7 +39,7 @@ class Store(Saved):
         Of the generator.
     """
 
-    saved = ("rows", "labels", "_generator")
+    saved: ClassVar[tuple[str, ...]] = ("rows", "labels", "_generator")
 
     def __init__(self, capacity: int = sys.maxsize, seed: int = 0) -> None:
         if capacity < 1:

@@ -1,7 +1,7 @@
 """A quadratic pull towards earlier weights, and what methods share that are held back by it."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from onward.saved import Saved
 from onward.train.every import Every
@@ -49,7 +49,7 @@ class Anchored(GradientMethod):
     What is gathered for the next anchor is saved within a call too.
     """
 
-    saved = ("_anchor", "_every")
+    saved: ClassVar[tuple[str, ...]] = ("_anchor", "_every")
 
     def __init__(self, strength: float, every: int | None) -> None:
         self._anchor = Anchor(strength)

@@ -122,7 +122,7 @@ class GradientMethod(Saved):
         """Prepare for a run, before anything is seen."""
         self.setting = setting
         for name in self.saved:
-            part = getattr(self, name, None)
+            part: Any = getattr(self, name, None)
             if hasattr(part, "begin"):
                 part.begin(setting)
 

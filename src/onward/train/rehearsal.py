@@ -1,6 +1,6 @@
 """What methods share that train on their memory: beside new samples, or alone."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from onward.budget import Budget
 from onward.memory import Memory
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Rehearsal(GradientMethod):
     """Abstract: keep a memory; in every epoch each new and each kept sample is seen once."""
 
-    saved = ("_memory",)
+    saved: ClassVar[tuple[str, ...]] = ("_memory",)
 
     def __init__(self, memory: Kept[Memory] | Exemplars) -> None:
         self._memory = memory

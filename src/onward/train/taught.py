@@ -1,6 +1,6 @@
 """What methods share that replay exemplars beside their last model."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from onward.budget import Budget
 from onward.train.every import Every
@@ -25,7 +25,7 @@ class Taught(GradientMethod):
         How many exemplars of each class are kept; by default what the recipe says, or else 20.
     """
 
-    saved = ("_memory", "_teacher", "_every")
+    saved: ClassVar[tuple[str, ...]] = ("_memory", "_teacher", "_every")
 
     def __init__(self, per_class: int | None) -> None:
         self._memory = Exemplars(per_class)
