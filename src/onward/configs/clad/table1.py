@@ -15,7 +15,7 @@ from onward.benchmarks.clad_data import STREET
 from onward.configs.clad.table1_claims import CLAIMS
 from onward.data.clad_sets import DAYS_AND_NIGHTS
 from onward.report.summary import TEST, amca_of
-from onward.reproduce.table import Column, Missing, PaperTable, Row, Run
+from onward.reproduce.table import Caveats, Column, PaperTable, Row, Run
 from onward.results.record import RunRecord
 
 _PROTOCOL = "online"
@@ -41,33 +41,12 @@ _METHODS: tuple[tuple[str, str, str | None, str, Mapping[str, Any], float, float
 )
 
 
-def _run(row: Row, column: Column, data: str, recipe: str) -> Run | Missing:
+def _run(row: Row, column: Column, data: str, recipe: str) -> Run:
     load, options = dict(row.load), dict(row.options)
     protocol = load.pop("protocol", column.protocol)
     if recipe == "cpu" and options.get("side"):
         options["side"] = _SMALL_SIDE
     return Run(Source("clad-c", data, protocol, recipe, load), row.method, options)
-
-
-def _caveats(data: str, recipe: str) -> tuple[str, ...]:
-    found = []
-    if data == STREET:
-        found.append(
-            "Other data: Emoji Street, about 2,400 drawn objects where CLAD-C has 22,249 in "
-            "photos. Compare orders, not levels."
-        )
-    if recipe == "cpu":
-        found.append(
-            "Recipe cpu: a network of 163,000 weights, from random ones, on crops of 32 pixels, "
-            "with a memory of 200. C1's are not scaled up, since that does not help this network."
-        )
-    else:
-        found.append(
-            "Published runs start from ImageNet's weights, these from random ones. With weights in "
-            "a file: onward run clad-c --recipe paper --weights FILE"
-        )
-    found.append("Joint training is tested once, after all of the drive: its AMCA is that score.")
-    return tuple(found)
 
 
 def _after(period: int, record: RunRecord) -> float:
@@ -117,9 +96,29 @@ TABLE = PaperTable(
         ),
     ),
     run=_run,
-    caveats=_caveats,
+    caveats=Caveats(
+        data={
+            STREET: (
+                "Other data: Emoji Street, about 2,400 drawn objects where CLAD-C has 22,249 in "
+                "photos. Compare orders, not levels.",
+            )
+        },
+        recipe={
+            "cpu": (
+                "Recipe cpu: a network of 163,000 weights, from random ones, on crops of 32 "
+                "pixels, with a memory of 200. C1's are not scaled up, since that does not help "
+                "this network.",
+            ),
+            "paper": (
+                "Published runs start from ImageNet's weights, these from random ones. With "
+                "weights in a file: onward run clad-c --recipe paper --weights FILE",
+            ),
+        },
+        always=("Joint training is tested once, after all of the drive: its AMCA is that score.",),
+    ),
     claims=CLAIMS,
     notes=("One number a method is published, without a deviation or the number of runs.",),
     published_runs=1,
+    pictures="drive",
     usual=STREET,
 )

@@ -8,9 +8,8 @@ from typing import Any
 from onward.benchmarks import Source
 from onward.data.clear_features import feature_types
 from onward.data.clear_listing import IMAGES, list_clear
-from onward.reproduce.table import Column, Missing, Row, Run
+from onward.reproduce.table import Caveats, Column, Missing, PaperTable, Row, Run
 
-PACKAGE = "onward.configs.clear.values"
 CITATION = "Lin et al., The CLEAR Benchmark, NeurIPS 2021 Datasets and Benchmarks"
 EMOJI = "emoji"
 # Feature types of the official downloads, as the supplement heads its columns.
@@ -34,6 +33,23 @@ CUMULATIVE = {"cpu": 2.5, "paper": 80.0}
 MLP = {"cpu": 33.0, "paper": 1400.0}
 MLP_CUMULATIVE = {"cpu": 130.0, "paper": 7700.0}
 RESNET18 = {"cpu": 110.0, "paper": 100_000.0}
+CAVEATS = Caveats(
+    data={
+        EMOJI: (
+            "Other data: drawings of emoji in seven dated releases and nine groups, with hand-made "
+            "features (gradients and colours) where the paper has MoCo features of photos. Compare "
+            "orders and signs, not levels.",
+            "Streaming holds out one identity in five by seed, since the same concept returns in "
+            "every release; the paper learns and tests all of a bucket.",
+        )
+    },
+    recipe={
+        "cpu": (
+            "Recipe cpu: 30 epochs on features instead of 100; ResNet-18 on small images for few "
+            "epochs, with EWC's Fisher information and A-GEM's reference on some samples.",
+        )
+    },
+)
 
 
 def run(row: Row, column: Column, data: str, recipe: str) -> Run | Missing:
@@ -57,27 +73,6 @@ def run(row: Row, column: Column, data: str, recipe: str) -> Run | Missing:
     return Run(source, row.method, options, seed_step=_FOLDS if shared else 1)
 
 
-def caveats(data: str, recipe: str) -> tuple[str, ...]:
-    """Say what keeps our numbers from being the published ones."""
-    found = []
-    if data == EMOJI:
-        found.append(
-            "Other data: drawings of emoji in seven dated releases and nine groups, with hand-made "
-            "features (gradients and colours) where the paper has MoCo features of photos. Compare "
-            "orders and signs, not levels."
-        )
-        found.append(
-            "Streaming holds out one identity in five by seed, since the same concept returns in "
-            "every release; the paper learns and tests all of a bucket."
-        )
-    if recipe == "cpu":
-        found.append(
-            "Recipe cpu: 30 epochs on features instead of 100; ResNet-18 on small images for few "
-            "epochs, with EWC's Fisher information and A-GEM's reference on some samples."
-        )
-    return tuple(found)
-
-
 def _lacking(model: str, features: str, data: str) -> str | None:
     if model == "resnet18" and importlib.util.find_spec("torchvision") is None:
         return "ResNet-18 needs torchvision: pip install 'onward[vision]'"
@@ -99,3 +94,8 @@ def _offered(folder: Path) -> tuple[list[str], bool]:
     listing = list_clear(folder)
     images = all((part / IMAGES).is_dir() for part in listing.parts.values())
     return feature_types(listing), images
+
+
+clear_table = functools.partial(
+    PaperTable, package="onward.configs.clear.values", run=run, caveats=CAVEATS
+)

@@ -9,14 +9,9 @@ from onward.benchmarks.iirc import MODELS
 from onward.benchmarks.iirc_data import recognised
 from onward.benchmarks.iirc_recipes import published_changes
 from onward.report.answers import answers
-from onward.reproduce.table import Column, Missing, Row, Run
+from onward.reproduce.table import Caveats, Column, Missing, PaperTable, Row, Run
 from onward.results.record import RunRecord
 
-PACKAGE = "onward.configs.iirc.values"
-NOTES = (
-    "Means over periods are computed from the published numbers. The tables have neither "
-    "finetuning nor BiC, which the paper's figures show, and no EWC, SI and LwF.",
-)
 CITATION = "Abdelsalam et al., IIRC, CVPR 2021"
 EMOJI = "emoji"
 _EMOJI_PERIODS = 10
@@ -26,6 +21,7 @@ _SEEDS = 8
 CIFAR = {"cpu": 5.0, "paper": 100_000.0}
 IMAGENET_LITE = {"cpu": 5.0, "paper": 15_000_000.0}
 IMAGENET_FULL = {"cpu": 5.0, "paper": 50_000_000.0}
+_JOINT = "incremental joint"
 # Name, label, as published, method of the catalogue, its options, protocol if another one.
 METHODS: tuple[tuple[str, str, str | None, str, Mapping[str, Any], str | None], ...] = (
     ("finetune", "finetune", None, "finetune", {}, None),
@@ -39,15 +35,32 @@ METHODS: tuple[tuple[str, str, str | None, str, Mapping[str, Any], str | None], 
     ("ewc", "EWC", None, "ewc", {}, None),
     ("si", "SI", None, "si", {}, None),
     ("lwf", "LwF", None, "lwf", {}, None),
-    (
-        "incremental_joint",
-        "incremental joint",
-        "incremental joint",
-        "cumulative",
-        {},
-        "complete",
-    ),
+    ("incremental_joint", _JOINT, _JOINT, "cumulative", {}, "complete"),
     ("joint", "joint", "joint", "finetune", {}, "joint"),
+)
+CAVEATS = Caveats(
+    data={
+        EMOJI: (
+            "Other data: drawings of emoji, 31 classes in 10 periods, a two-layer network on "
+            "hand-made features where the paper trains a ResNet on photos. Published numbers stand "
+            "beside periods of the same number, which hold other classes. Compare orders, not "
+            "levels.",
+        )
+    },
+    recipe={
+        "cpu": (
+            "Recipe cpu: fewer epochs on fixed steps, and no wait for a plateau. EWC and SI have "
+            "CLEAR's strengths, and no best epoch is taken for them.",
+        )
+    },
+    always=("Joint training is tested once, after all periods: its mean is that score.",),
+)
+iirc_table = partial(
+    PaperTable,
+    package="onward.configs.iirc.values",
+    caveats=CAVEATS,
+    upright=True,
+    pictures="labels",
 )
 
 
@@ -97,12 +110,7 @@ def run(
 ) -> Run | Missing:
     """Say which run a cell is, or why this data has none.
 
-    Parameters
-    ----------
-    kind, edition
-        The data that the table is of; the emoji edition stands in for any.
-    row, column, data, recipe
-        As `PaperTable.run`.
+    A table is of data of some kind and edition; the emoji edition stands in for any.
     """
     if data == EMOJI:
         if column.after is not None and column.after >= _EMOJI_PERIODS:
@@ -118,25 +126,6 @@ def run(
         training = published_changes(MODELS[kind], row.method, protocol)
     source = Source("iirc", data, protocol, recipe, load, training)
     return Run(source, row.method, dict(row.options))
-
-
-def caveats(data: str, recipe: str) -> tuple[str, ...]:
-    """Say what keeps our numbers from being the published ones."""
-    found = []
-    if data == EMOJI:
-        found.append(
-            "Other data: drawings of emoji, 31 classes in 10 periods, a two-layer network on "
-            "hand-made features where the paper trains a ResNet on photos. Published numbers stand "
-            "beside periods of the same number, which hold other classes. Compare orders, not "
-            "levels."
-        )
-    if recipe == "cpu":
-        found.append(
-            "Recipe cpu: fewer epochs on fixed steps, and no wait for a plateau. EWC and SI have "
-            "CLEAR's strengths, and no best epoch is taken for them."
-        )
-    found.append("Joint training is tested once, after all periods: its mean is that score.")
-    return tuple(found)
 
 
 def _mean(record: RunRecord) -> float:
