@@ -9,6 +9,7 @@ from rich.table import Table
 from onward.benchmarks.tic_budget import EMOJI, SPENDING, MethodCost, TicBudget, tic_budget
 from onward.benchmarks.tic_recipes import SCALES
 from onward.cli.console import console
+from onward.cli.options import AsJson
 from onward.errors import OnwardError
 from onward.reproduce.words import duration
 
@@ -29,7 +30,7 @@ def budget(
             help="Measure this machine for a few seconds, to tell how long it would take."
         ),
     ] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print what every method costs: steps, pairs, multiply-accumulates, time on this machine.
 

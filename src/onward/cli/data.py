@@ -9,6 +9,7 @@ from rich.table import Table
 
 from onward.benchmarks import Source
 from onward.cli.console import console
+from onward.cli.options import AsJson
 from onward.cli.progress import reading
 from onward.cli.source import with_data
 from onward.data import emoji_history
@@ -26,7 +27,7 @@ app = typer.Typer(help="Look at data, and make some.", no_args_is_help=True)
 def describe(
     *,
     source: Source,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Describe data: what was understood, what each period holds, and what to mind.
 
