@@ -80,6 +80,10 @@ class Row:
         the published size.
     load
         Options of `onward.load` that this row has and others have not.
+    protocol
+        Its own, where that is another one than the column's.
+    training, adapted
+        By recipe, what is otherwise there: numbers of the recipe, and options of the method.
     seeds
         How often it is repeated under other seeds; a claim that names it may ask for more.
     """
@@ -91,7 +95,24 @@ class Row:
     seconds: Mapping[str, float]
     options: Mapping[str, Any] = field(default_factory=dict)
     load: Mapping[str, Any] = field(default_factory=dict)
+    protocol: str | None = None
+    training: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    adapted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     seeds: int = _SEEDS
+
+    def run(
+        self,
+        column: Column,
+        data: str,
+        recipe: str,
+        benchmark: str,
+        load: Mapping[str, Any] | None = None,
+    ) -> "Run":
+        """Return what its cell is computed from, perhaps with other options of `onward.load`."""
+        protocol, options = self.protocol or column.protocol, self.load if load is None else load
+        training = self.training.get(recipe, {})
+        source = Source(benchmark, data, protocol, recipe, dict(options), training)
+        return Run(source, self.method, {**self.options, **self.adapted.get(recipe, {})})
 
 
 @dataclass(frozen=True)
@@ -166,7 +187,8 @@ class PaperTable:
     rows, columns
         What it consists of.
     run
-        Says what a cell is computed from: called with row, column, data and recipe.
+        Says what a cell is computed from: called with row, column, data and recipe. Of a row that
+        says it all, it is `Row.run` with the name of its benchmark.
     caveats
         Says what keeps numbers on this data under this recipe from being the published ones:
         `Caveats`, say.

@@ -29,7 +29,7 @@ def points(value: float) -> str:
 def cell_name(table: PaperTable, cell: Cell) -> str:
     """Return a cell by the labels of its row and its column."""
     row, column = table.row(cell.row), table.column(cell.column)
-    return f"{row.label} ({column.heading}, {row.load.get('protocol', column.protocol)})"
+    return f"{row.label} ({column.heading}, {row.protocol or column.protocol})"
 
 
 def tested(table: PaperTable, pair: Tested) -> str:

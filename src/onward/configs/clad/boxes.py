@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.benchmarks import Source
 from onward.benchmarks.clad_data import STREET
 from onward.data.clad_sets import DOMAINS_OF_IMAGES
 from onward.metrics.literature import chaudhry_forgetting
@@ -65,15 +64,9 @@ def in_the_end() -> tuple[Column, ...]:
 
 def run(row: Row, column: Column, data: str, recipe: str) -> Run:
     """Say which run a cell is."""
-    load = dict(row.load)
-    protocol = load.pop("protocol", column.protocol)
-    training = load.pop("training", {}).get(recipe, {})
-    backbone = load.pop(BACKBONE, None)
-    if backbone is not None:
-        load["model"] = _DETECTORS[backbone][recipe]
-    return Run(
-        Source("clad-d", data, protocol, recipe, load, training), row.method, dict(row.options)
-    )
+    backbone = row.load.get(BACKBONE)
+    load = {} if backbone is None else {"model": _DETECTORS[backbone][recipe]}
+    return row.run(column, data, recipe, "clad-d", load)
 
 
 def cell(learned_upto: int, tested_on: int, record: RunRecord) -> float:

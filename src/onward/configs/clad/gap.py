@@ -33,7 +33,7 @@ TABLE = box_table(
             key=None,
             method="scratch",
             # As long on every domain as on the first.
-            load={"training": {"cpu": {"epochs": FIRST_EPOCHS}}},
+            training={"cpu": {"epochs": FIRST_EPOCHS}},
             seconds={"cpu": 280, "paper": 1_200_000},
             seeds=2,
         ),

@@ -2,10 +2,9 @@
 
 import functools
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from onward.benchmarks import Source
 from onward.data.clear_features import feature_types
 from onward.data.clear_listing import IMAGES, list_clear
 from onward.reproduce.table import Caveats, Column, Missing, PaperTable, Row, Run
@@ -22,9 +21,6 @@ FEATURES = {
 }
 _MAIN_FEATURES = "moco_b0"
 _FOLDS = 5
-# What would cost several times the training itself on a CPU: on ResNet-18, the cpu recipe estimates
-# the Fisher information and the gradient of the memory on some samples instead of all.
-_SAMPLED = {"ewc": {"fisher": 256}, "agem": {"sample": 64}}
 # CPU seconds of a run. cpu: measured on the emoji edition. paper: CLEAR10's size, 10 buckets of
 # 2,310 (iid) samples; a linear layer on 2,048 features measured on made-up ones, the others
 # extrapolated from their multiply-accumulates.
@@ -59,18 +55,15 @@ def run(row: Row, column: Column, data: str, recipe: str) -> Run | Missing:
     lacking = _lacking(model, features, data)
     if lacking is not None:
         return Missing(lacking)
-    load: dict[str, Any] = dict(row.load)
+    load = dict(row.load)
     if model != "resnet18" and data != EMOJI:
         load["features"] = features
-    source = Source("clear", data, column.protocol, recipe, load)
     # Five seeds of streaming share one deal of the emoji's identities, into five folds. With every
     # fifth seed, repetition n deals as iid's does: the fifth that streaming tests is part of the
     # 30 % that iid tests, and a claim that compares the two compares like with like.
     shared = data == EMOJI and column.protocol == "streaming"
-    options = dict(row.options)
-    if model == "resnet18" and recipe == "cpu":
-        options |= _SAMPLED.get(row.method, {})
-    return Run(source, row.method, options, seed_step=_FOLDS if shared else 1)
+    found = row.run(column, data, recipe, "clear", load)
+    return replace(found, seed_step=_FOLDS if shared else 1)
 
 
 def _lacking(model: str, features: str, data: str) -> str | None:

@@ -1,10 +1,10 @@
 """What IIRC's tables share: methods, what is measured, and which run a cell is."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
-from onward.benchmarks import Source
 from onward.benchmarks.iirc import MODELS
 from onward.benchmarks.iirc_data import recognised
 from onward.benchmarks.iirc_recipes import published_changes
@@ -73,7 +73,7 @@ def rows(published: tuple[str, ...], seconds: Mapping[str, float]) -> tuple[Row,
             key={"method": theirs} if theirs in published else None,
             method=method,
             options=options,
-            load={} if protocol is None else {"protocol": protocol},
+            protocol=protocol,
             seconds=seconds,
             seeds=_SEEDS,
         )
@@ -115,17 +115,12 @@ def run(
     if data == EMOJI:
         if column.after is not None and column.after >= _EMOJI_PERIODS:
             return Missing(f"the emoji edition has {_EMOJI_PERIODS} periods")
-    elif (found := recognised(data)[0]) != kind:
+        return row.run(column, data, recipe, "iirc")
+    if (found := recognised(data)[0]) != kind:
         return Missing(f"this table is of {kind}, and the folder holds {found}")
-    load = dict(row.load)
-    protocol = load.pop("protocol", column.protocol)
-    training: Mapping[str, Any] = {}
-    if data != EMOJI and edition is not None:
-        load["edition"] = edition
-    if data != EMOJI and recipe == "paper":
-        training = published_changes(MODELS[kind], row.method, protocol)
-    source = Source("iirc", data, protocol, recipe, load, training)
-    return Run(source, row.method, dict(row.options))
+    published = published_changes(MODELS[kind], row.method, row.protocol or column.protocol)
+    changed = replace(row, training={"paper": published})
+    return changed.run(column, data, recipe, "iirc", {"edition": edition} if edition else {})
 
 
 def _mean(record: RunRecord) -> float:

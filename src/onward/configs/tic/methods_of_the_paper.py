@@ -89,7 +89,7 @@ def table(name: str, scale: str) -> PaperTable:
                 method=method,
                 options=options,
                 seconds=seconds(cpu, method, scale),
-                load={"options": {"paper": {"times": size.more}}} if row == _MORE else {},
+                adapted={"paper": {"times": size.more}} if row == _MORE else {},
                 seeds=_FEW,
             )
             for row, label, method, options, cpu in _ROWS

@@ -1,10 +1,7 @@
 """What TiC-CLIP's tables share: which run a cell is, and what is read out of it."""
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
-from onward.benchmarks import Source
 from onward.benchmarks.tic_budget import EMOJI, tic_budget
 from onward.benchmarks.tic_emoji import UNSEEN
 from onward.benchmarks.tic_recipes import USUAL_SCALE
@@ -112,17 +109,14 @@ def _run(row: Row, column: Column, data: str, recipe: str, *, scale: str) -> Run
         return Missing("the official data has no identities that could be held out")
     if data != EMOJI and column.name == "twemoji":
         return Missing("Twemoji are part of the emoji edition")
-    load: dict[str, Any] = dict(row.load)
+    load = dict(row.load)
     if data != EMOJI and "splits" in load:
         return Missing("only the emoji edition is dealt into parts at random")
     if data != EMOJI and load.pop("filtered", "basic") != "basic":
         return Missing("of a folder, what is filtered is decided by who made its lists")
-    training: Mapping[str, Any] = load.pop("training", {}).get(recipe, {})
-    options = {**row.options, **load.pop("options", {}).get(recipe, {})}
     if recipe == "paper":
         load["scale"] = scale
-    source = Source("tic", data, column.protocol, recipe, load, training)
-    return Run(source, row.method, options)
+    return row.run(column, data, recipe, "tic", load)
 
 
 def seconds(cpu: float, method: str, scale: str = USUAL_SCALE) -> dict[str, float]:

@@ -27,11 +27,9 @@ TABLE = tic_table(
             label=f"{float(rate) / _USUAL:g} x the first period's",
             key={"max_lr": rate},
             method="cumulative",
-            load={
-                "training": {
-                    "cpu": {"later_rate": SMALL.learning_rate * float(rate) / _USUAL},
-                    "paper": {"later_rate": float(rate)},
-                }
+            training={
+                "cpu": {"later_rate": SMALL.learning_rate * float(rate) / _USUAL},
+                "paper": {"later_rate": float(rate)},
             },
             seconds=seconds(125.0, "cumulative", _SCALE),
             seeds=_SEEDS,

@@ -22,7 +22,7 @@ def table(name: str, scale: str) -> PaperTable:
                 label=f"{warmup} later warm-up",
                 key={"warmup": warmup},
                 method="cumulative",
-                load={"training": training},
+                training=training,
                 seconds=seconds(125.0, "cumulative", scale),
                 seeds=_SEEDS,
             )
