@@ -1,6 +1,5 @@
 """``onward budget``: what it would cost, before anything runs."""
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -8,7 +7,7 @@ from rich.table import Table
 
 from onward.benchmarks.tic_budget import EMOJI, SPENDING, MethodCost, TicBudget, tic_budget
 from onward.benchmarks.tic_recipes import SCALES
-from onward.cli.console import console
+from onward.cli.console import console, print_json
 from onward.cli.options import AsJson
 from onward.errors import OnwardError
 from onward.reproduce.words import duration
@@ -48,7 +47,7 @@ def budget(
 
         speed = macs_a_second(found.recipe.model)
     if as_json:
-        typer.echo(json.dumps(_plain(found, speed), indent=1))
+        print_json(_plain(found, speed))
     else:
         _print(found, speed)
 

@@ -1,6 +1,5 @@
 """``onward check``: prove it."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from onward.checks.data import rows_to_read
 from onward.checks.tic import check_tic, tic_images
 from onward.checks.tiny_boxes import tiny_boxes
 from onward.checks.tiny_editions import tiny_for, tiny_like
-from onward.cli.console import console
+from onward.cli.console import console, print_json
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
 from onward.cli.source import with_data, with_source
@@ -253,7 +252,7 @@ def _beside_published(found: Sequence[Count], *, judged: bool = True) -> Iterato
 def _say(plain: Any, lines: Iterable[RenderableType], *, as_json: bool, ok: bool) -> None:
     """Print what was found, as JSON or for people; end with exit code 2 if not all is well."""
     if as_json:
-        typer.echo(json.dumps(plain, indent=1))
+        print_json(plain)
     else:
         screen = console()
         for line in lines:

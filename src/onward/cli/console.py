@@ -1,5 +1,9 @@
 """The console that commands print to, and what several of them print."""
 
+import json
+from typing import Any
+
+import typer
 from rich.console import Console
 from rich.markup import escape
 
@@ -13,6 +17,11 @@ def console() -> Console:
     """Return a console for results: as wide as the terminal, never narrower than a table."""
     found = Console(highlight=False)
     return found if found.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+
+
+def print_json(plain: Any) -> None:
+    """Print plain data as JSON."""
+    typer.echo(json.dumps(plain, indent=1))
 
 
 def tell(screen: Console, card: Card) -> None:

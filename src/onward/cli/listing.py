@@ -1,7 +1,6 @@
 """``onward list``: what there is."""
 
 import itertools
-import json
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any
@@ -14,7 +13,7 @@ from onward.benchmarks import BENCHMARKS
 from onward.benchmarks.backbones import BACKBONES
 from onward.benchmarks.listed import Listed
 from onward.catalogue import Catalogue
-from onward.cli.console import console
+from onward.cli.console import console, print_json
 from onward.cli.options import AsJson
 from onward.configs import TABLES
 from onward.data import emoji_history
@@ -64,7 +63,7 @@ def list_catalogue(
         return
     found = {k.value: _entries(k) for k in kinds if k is not Kind.grid}
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        print_json(found)
         return
     screen = console()
     for name, entries in found.items():
@@ -149,7 +148,7 @@ def _data() -> list[dict[str, Any]]:
 def _list_grid(*, as_json: bool) -> None:
     cells = grid()
     if as_json:
-        typer.echo(json.dumps([cell.to_json() for cell in cells], indent=1))
+        print_json([cell.to_json() for cell in cells])
         return
     screen, running = console(), sum(cell.runs for cell in cells)
     table = Table(title="grid", title_justify="left", title_style="bold", box=None, padding=(0, 2))

@@ -1,13 +1,12 @@
 """``onward reproduce``: a published table by command."""
 
-import json
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from onward.cli.console import console
+from onward.cli.console import console, print_json
 from onward.cli.options import AsJson, Jobs, Where, parse_seeds
 from onward.cli.progress import live, resumable
 from onward.cli.voice import only_once
@@ -72,7 +71,7 @@ def reproduce(
     only_once()
     files = write(outcome, out)
     if as_json:
-        typer.echo(json.dumps(to_json(outcome), indent=1))
+        print_json(to_json(outcome))
         return
     screen = console()
     screen.print(render(outcome))

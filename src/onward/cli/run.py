@@ -1,6 +1,5 @@
 """``onward run``: run methods on a benchmark."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,7 @@ from rich.markup import escape
 
 from onward.benchmarks import Source
 from onward.budget import Budget
-from onward.cli.console import console, tell
+from onward.cli.console import console, print_json, tell
 from onward.cli.options import (
     AsJson,
     CheckpointSeconds,
@@ -103,7 +102,7 @@ def run(
     only_once()
     summaries = summarise(records, metric or ())
     if as_json:
-        typer.echo(json.dumps(to_json(summaries), indent=1))
+        print_json(to_json(summaries))
         return
     screen = console()
     tell(screen, made.card)

@@ -1,12 +1,11 @@
 """``onward show``: what came out."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from onward.cli.console import console
+from onward.cli.console import console, print_json
 from onward.cli.options import AsJson, MoreMetrics
 from onward.report.summary import summarise, unfinished
 from onward.report.terminal import tables, to_json
@@ -24,7 +23,7 @@ def show(
     records = [load_record(folder, with_decisions=False) for folder in find_folders(results)]
     summaries = summarise(records, metric or ())
     if as_json:
-        typer.echo(json.dumps(to_json(summaries), indent=1))
+        print_json(to_json(summaries))
         return
     screen = console()
     for table in tables(summaries):
