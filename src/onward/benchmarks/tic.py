@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.start_weights import weights_option
+from onward.benchmarks.parts import given, weights_option
 from onward.benchmarks.tic_emoji import SNAPSHOTS, cut_at_random, cut_emoji
 from onward.benchmarks.tic_filters import FILTERS
 from onward.benchmarks.tic_recipes import USUAL_SCALE, in_parts, macs_of_a_period, recipes_of
@@ -96,8 +96,8 @@ def load(
         A folder: see `onward.data.tic_folder.read_tic`.
     """
     recipes = recipes_of(scale, model, weights)
-    of_emoji = _given(splits=splits, filtered=filtered)
-    of_folder = _given(
+    of_emoji = given(splits=splits, filtered=filtered)
+    of_folder = given(
         size=size,
         calendar=calendar,
         shards=shards,
@@ -119,10 +119,6 @@ def load(
         protocol=replace(BUDGETED[protocol], split=made.protocol.split, limits=limits),
         options={**made.options, **weights_option(weights)},
     )
-
-
-def _given(**options: Any) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
 
 
 def _refuse(options: Mapping[str, Any], here: str, there: str) -> None:
@@ -162,7 +158,7 @@ def _emoji(
         recipes=recipes,
         recipe=recipe,
         files=(FOLDER, cache_folder()),
-        options=_given(splits=splits, filtered=None if filtered == "all" else filtered),
+        options=given(splits=splits, filtered=None if filtered == "all" else filtered),
     )
 
 
@@ -216,7 +212,6 @@ LISTED = Listed(
     summary=_SUMMARY,
     task=ImageText(),
     data=("emoji", "a folder with dated shards"),
-    recipes=("cpu", "paper"),
     protocols=BUDGETED,
     # How much that is, the recipe says; so the protocol has no limit yet.
     lacks={SECOND_LOOK: ONE_LOOK},
