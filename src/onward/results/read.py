@@ -65,18 +65,17 @@ def read_spec(folder: Path) -> RunSpec:
 
 def read_scores(folder: Path, manifest: Manifest) -> list[Score]:
     """Return the committed scores."""
-    if "scores.jsonl" not in manifest.files:
-        return []
-    content = check_mark(folder, "scores.jsonl", manifest.files["scores.jsonl"])
-    return [Score.model_validate_json(line) for line in content.splitlines()]
+    return [Score.model_validate_json(line) for line in _lines(folder, manifest, "scores.jsonl")]
 
 
 def read_curve(folder: Path, manifest: Manifest) -> list[Point]:
     """Return the committed tests between two calls of learn."""
-    if "curve.jsonl" not in manifest.files:
-        return []
-    content = check_mark(folder, "curve.jsonl", manifest.files["curve.jsonl"])
-    return [Point.model_validate_json(line) for line in content.splitlines()]
+    return [Point.model_validate_json(line) for line in _lines(folder, manifest, "curve.jsonl")]
+
+
+def _lines(folder: Path, manifest: Manifest, name: str) -> list[bytes]:
+    found = manifest.files.get(name)
+    return [] if found is None else check_mark(folder, name, found).splitlines()
 
 
 def read_cost(folder: Path, manifest: Manifest) -> Cost | None:
