@@ -72,15 +72,7 @@ def emoji_sheet() -> bytes:
 
 
 def write_demo_page(records: Sequence[RunRecord], path: Path) -> Path:
-    """Write the page of the demonstration.
-
-    Parameters
-    ----------
-    records
-        Its runs.
-    path
-        The file to write.
-    """
+    """Write the page of the demonstration from its runs."""
     methods = " ".join(f"--method {name}" for name in METHODS)
     return write_page(
         records,

@@ -29,18 +29,7 @@ class StorageError(OnwardError):
 
 
 def unknown(kind: str, name: str, known: Iterable[str], command: str) -> OnwardError:
-    """Say that a name is unknown, and which one was probably meant.
-
-    Parameters
-    ----------
-    kind
-        What the name should have named, such as ``"method"``.
-    name
-        What was given.
-    known
-        The names that exist.
-    command
-        The command that lists them.
+    """Say that the name of a kind of thing is unknown, which one was meant, and what lists them.
 
     Examples
     --------
@@ -58,14 +47,7 @@ def unknown(kind: str, name: str, known: Iterable[str], command: str) -> OnwardE
 def first_few(found: Sequence[object], between: str = ", ", most: int = 5) -> str:
     """Return the first of many things in words, and how many more there are.
 
-    Parameters
-    ----------
-    found
-        The things.
-    between
-        What stands between two of them; where it begins a line, also before the first.
-    most
-        How many are named.
+    What stands between two of them also stands before the first where it begins a line.
 
     Examples
     --------

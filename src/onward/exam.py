@@ -130,14 +130,10 @@ class Exam:
         return self.task.decode(self.outputs, self.classes, *sizes)
 
     def scores(self, learned_upto: int, *, pooled: bool = False) -> list[Score]:
-        """Return a score for each test, and one for the tests of all periods together.
+        """Return a score for each test after a period.
 
-        Parameters
-        ----------
-        learned_upto
-            The period that was learned last.
-        pooled
-            Whether the tests of all periods are also scored as one, each sample once.
+        Where it is `pooled`, there is also one for the tests of all periods together, each sample
+        once.
         """
         scores, end = [], 0
         for name, period, samples in self.tests:

@@ -43,12 +43,7 @@ def storage(path: Path) -> Iterator[None]:
 def write_atomic(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> None:
     """Write a file that is there whole or not at all, and that survives a power cut.
 
-    Parameters
-    ----------
-    path
-        The file; its folder is made if needed.
-    content
-        The bytes, or a function that writes them into an open file.
+    Its folder is made if needed. The content may be a function that writes into an open file.
     """
     make_folder(path.parent)
     draft = _draft(path)
@@ -123,12 +118,7 @@ def sync_folder(folder: Path) -> None:
 def locked(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     """Hold a lock that the system releases when the process ends, however it ends.
 
-    Parameters
-    ----------
-    path
-        The lock file.
-    on_wait
-        Called once if another process holds the lock, before waiting for it.
+    `on_wait` is called once if another process holds it, before waiting for that one.
     """
     make_folder(path.parent)
     with path.open("a") as file:

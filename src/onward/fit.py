@@ -50,14 +50,7 @@ class Misfit:
 def misfit(method: str, needs: Mapping[str, str], *lacking: Mapping[str, str]) -> Misfit | None:
     """Return why a method makes no sense there, or None if it does.
 
-    Parameters
-    ----------
-    method
-        Its name.
-    needs
-        What it needs, and what for.
-    lacking
-        What a task kind, a protocol and a benchmark have not, and why; who comes first is named.
+    Of a task kind, a protocol and a benchmark that lack what it needs, who comes first is named.
 
     Examples
     --------

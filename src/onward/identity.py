@@ -13,15 +13,10 @@ UNKNOWN = "unknown"
 
 
 def fingerprint(found: Any) -> str:
-    """Return a digest that changes when a learner's code or settings change.
+    """Return a digest that changes when the code or the settings of a class or an object change.
 
     The code is that of its classes, up to where the packages of others begin; the settings are
     its attributes, arrays by their bytes. `UNKNOWN` if either cannot be read.
-
-    Parameters
-    ----------
-    found
-        A class, or an object of one.
 
     Examples
     --------

@@ -175,6 +175,17 @@ def _require_fit(card: MethodCard, benchmark: Benchmark) -> None:
     )
 
 
+def require_shared_out(learner: Learner, name: str) -> None:
+    """Raise if several processes have been started for a learner that cannot use them."""
+    from onward.train.learner import GradientLearner  # torch, which is there where processes are
+
+    if not isinstance(learner, GradientLearner):
+        raise OnwardError(
+            f"expected a gradient method to share out among processes, found {name}, which each of "
+            "them would train as a whole. Run it in one process"
+        )
+
+
 def _of_object(found: Any, options: dict[str, Any], name: str, digest: str) -> Chosen:
     if not isinstance(found, type) and options:
         raise OnwardError(

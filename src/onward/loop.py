@@ -16,25 +16,16 @@ from onward.budget import Budget
 from onward.calls import calls, known_classes
 from onward.crew import crew
 from onward.errors import DamagedFolderError, DivergedError, OnwardError
-from onward.exam import Exam, due_tests, static_tests
-from onward.learners import UNKNOWN, Chosen, choose
+from onward.exam import Exam, Test, due_tests, static_tests
+from onward.learners import UNKNOWN, Chosen, choose, require_shared_out
 from onward.results.cost import Meter, environment
 from onward.results.followed import open_for_all
 from onward.results.record import RunRecord, load_record
-from onward.results.schema import Point, Progress, RunSpec
+from onward.results.schema import Point, Progress, RunSpec, Score
 from onward.results.stream_card import write_stream_card
 from onward.stored import stored
 from onward.turns import Event, Turn, Watch, noted
-from onward.types import (
-    Benchmark,
-    Call,
-    Learner,
-    Period,
-    Rows,
-    SavingLearner,
-    Stream,
-    View,
-)
+from onward.types import Benchmark, Call, Period, Rows, SavingLearner, Stream, View
 
 
 def run(
@@ -86,11 +77,10 @@ def run(
         raise OnwardError(f"expected what onward.load returns, found {benchmark!r}")
     if seed < 0:
         raise OnwardError(f"expected a seed of 0 or more, found {seed}")
-    chosen = choose(method, options, benchmark)
     loop = Loop(
         benchmark,
         benchmark.stream(seed),
-        chosen,
+        choose(method, options, benchmark),
         seed,
         limits or {},
         tuned=tuned,
@@ -153,7 +143,7 @@ class Loop:
         self.learner = chosen.build(benchmark.setting(seed))
         self.crew = crew()
         if self.crew.size > 1:
-            _require_shared_out(self.learner, chosen.name)
+            require_shared_out(self.learner, chosen.name)
         self.saver = self.learner if isinstance(self.learner, SavingLearner) else None
         self.checkpoint_seconds, self.saved_at = checkpoint_seconds, time.monotonic()
         self.meter = Meter()
@@ -166,24 +156,14 @@ class Loop:
                 f"the code or the settings of {self.spec.method} cannot be read, so a results "
                 "folder could not tell it from another one. Define it in a file, or leave out= away"
             )
+        self.lasting, waits = out is not None, partial(self.watch, Event("waiting", self.spec))
         with contextlib.ExitStack() as stack:
             place = stack.enter_context(tempfile.TemporaryDirectory()) if out is None else out
-            waits = partial(self.watch, Event("waiting", self.spec))
-            self.folder = stack.enter_context(
-                open_for_all(Path(place), self.spec, environment(), waits)
-            )
-            self.lasting = out is not None
+            opened = open_for_all(Path(place), self.spec, environment(), waits)
+            self.folder = stack.enter_context(opened)
             if self.lasting and self.crew.leads and not self.folder.complete:
                 write_stream_card(Path(place), self.spec.stream_name, self.benchmark, self.stream)
             yield
-
-    def record(self) -> RunRecord:
-        """Return what a finished run found."""
-        record = self.crew.tell(lambda: load_record(self.folder.path))
-        if self.lasting:
-            return record
-        # Decisions are read when they are asked for, and the folder is about to go.
-        return replace(record, path=None, decisions=dict(record.decisions))
 
     def play(self) -> Generator[Turn, None, None]:
         """Learn and test every period that is still to come; each yielded turn is to be taken."""
@@ -195,8 +175,6 @@ class Loop:
         self.meter.charge(1.0)
         learned_before = progress.period
         self._require_tested(learned_before - 1)
-        kept = self.folder.keeps_predictions
-        keep = self.keep_predictions if kept is None else kept
         # The period learned last may have been saved and not yet tested.
         for period in self.stream[max(learned_before - 1, 0) :]:
             if period.index >= learned_before and len(period.train):
@@ -206,20 +184,9 @@ class Loop:
                 self.watch(Event("learned", self.spec, period.index, self.learner))
                 self._save(progress, self.budget.held)
             if not self.folder.tested(period.index):
-                self._test(period, keep=keep)
+                self._test(period)
         self.folder.finish(self.meter.cost(self.budget))
         self.watch(Event("done", self.spec))
-
-    def _require_tested(self, periods: int) -> None:
-        """Raise if a period that was learned before the last one has lost its tests."""
-        for period in range(periods):
-            if due_tests(self.stream, self.benchmark.protocol, period) and not self.folder.tested(
-                period
-            ):
-                raise DamagedFolderError(
-                    f"expected the tests after period {period} in {self.folder.path}, found none; "
-                    "move that folder away and run again; nothing in it has been changed"
-                )
 
     def _resume(self) -> Progress:
         saved = self.crew.tell(self.folder.last_checkpoint) if self.saver else None
@@ -242,6 +209,16 @@ class Loop:
         self.watch(Event("resumed", self.spec, progress.period))
         return progress
 
+    def _require_tested(self, periods: int) -> None:
+        """Raise if a period that was learned before the last one has lost its tests."""
+        for period in range(periods):
+            due = due_tests(self.stream, self.benchmark.protocol, period)
+            if due and not self.folder.tested(period):
+                raise DamagedFolderError(
+                    f"expected the tests after period {period} in {self.folder.path}, found none; "
+                    "move that folder away and run again; nothing in it has been changed"
+                )
+
     def _learn(self, period: Period, progress: Progress) -> Generator[Turn, None, None]:
         known = known_classes(self.stream, period, self.benchmark.protocol)
         shown = calls(self.stream, period, self.benchmark.protocol, self.spec.seed)
@@ -251,64 +228,31 @@ class Loop:
                 continue
             inside = progress.inside_call and start == progress.learned
             classes = period.classes[: known[end]]
-            yield from self._call(period, start, end, classes, progress.spent if inside else {})
+            spent = progress.spent if inside else {}
+            yield from self._call(period, slice(start, end), classes, spent)
             self._test_on_the_way(period, before + start, before + end, classes)
             if end < len(period.train):
                 self._save_if_due(Progress(period=period.index, learned=end), self.budget.held)
 
     def _call(
-        self,
-        period: Period,
-        start: int,
-        end: int,
-        classes: tuple[str, ...],
-        spent: Mapping[str, float],
+        self, period: Period, part: slice, classes: tuple[str, ...], spent: Mapping[str, float]
     ) -> Generator[Turn, None, None]:
-        shown, held_before = period.train[start:end], self.budget.held
+        shown, held_before = period.train[part], self.budget.held
         rows = [shown.rows, period.unlabelled, period.validation.rows]
         self.budget.open(np.concatenate(rows), already_spent=spent)
-
-        def checkpoint(learner: Learner) -> None:
-            inside = Progress(period=period.index, learned=start, inside_call=True)
-            # On resume the call is made again, so it must find what was held when it began.
-            self._save_if_due(inside, held_before)
-
-        self.budget.checkpoint = checkpoint
+        inside = Progress(period=period.index, learned=part.start, inside_call=True)
+        # On resume the call is made again, so it must find what was held when it began.
+        self.budget.checkpoint = lambda learner: self._save_if_due(inside, held_before)
         call = Call(self.budget)
+        beside = period.unlabelled, period.validation, self.stream.complete
+        view = View(self.stream.table, shown, classes, call, *beside)
         try:
-            view = View(
-                self.stream.table,
-                shown,
-                classes,
-                call,
-                period.unlabelled,
-                period.validation,
-                self.stream.complete,
-            )
             self.meter.charge(0.0)
             where = self._where("learning", period)
-            yield Turn((period.index, start), self.learner, view, self.budget, where)
+            yield Turn((period.index, part.start), self.learner, view, self.budget, where)
             self.meter.charge(1.0)
         finally:
             call.over = True
-
-    def _test(self, period: Period, *, keep: bool) -> None:
-        tests = due_tests(self.stream, self.benchmark.protocol, period.index)
-        if not tests:
-            return
-        known = known_classes(self.stream, period, self.benchmark.protocol)
-        classes = period.classes[: known[-1]]
-        try:
-            with noted(self._where("tested after", period)):
-                exam = Exam.sit(self.learner, self.stream, tests, classes, self.benchmark.task)
-                pooled = self.benchmark.protocol.pooled
-                scores = self.crew.tell(lambda: exam.scores(period.index, pooled=pooled))
-        except DivergedError as error:
-            raise DivergedError(f"{self._where('after', period)}: {error}") from error
-        self.folder.add(period.index, scores, exam.stored() if keep else None)
-        self.watch(
-            Event("tested", self.spec, period.index, self.learner, exam.outputs, tuple(scores))
-        )
 
     def _test_on_the_way(
         self, period: Period, before: int, seen: int, classes: tuple[str, ...]
@@ -321,12 +265,32 @@ class Loop:
         done = {point.seen for point in self.folder.curve}
         if seen in done or (before // every == seen // every and not last):
             return
-        with noted(self._where(f"tested after {seen} samples in", period)):
-            exam = Exam.sit(
-                self.learner, self.stream, static_tests(self.stream), classes, self.benchmark.task
-            )
-            scores = self.crew.tell(lambda: exam.scores(period.index))
+        when, tests = f"tested after {seen} samples in", static_tests(self.stream)
+        _, scores = self._sit(period, when, tests, classes, pooled=False)
         self.folder.add_to_curve([Point(seen=seen, test=s.test, scores=s.scores) for s in scores])
+
+    def _test(self, period: Period) -> None:
+        tests = due_tests(self.stream, self.benchmark.protocol, period.index)
+        if not tests:
+            return
+        known = known_classes(self.stream, period, self.benchmark.protocol)
+        classes = period.classes[: known[-1]]
+        pooled, kept = self.benchmark.protocol.pooled, self.folder.keeps_predictions
+        try:
+            exam, scores = self._sit(period, "tested after", tests, classes, pooled=pooled)
+        except DivergedError as error:
+            raise DivergedError(f"{self._where('after', period)}: {error}") from error
+        keep = self.keep_predictions if kept is None else kept
+        self.folder.add(period.index, scores, exam.stored() if keep else None)
+        found = self.learner, exam.outputs, tuple(scores)
+        self.watch(Event("tested", self.spec, period.index, *found))
+
+    def _sit(
+        self, period: Period, when: str, due: list[Test], classes: tuple[str, ...], *, pooled: bool
+    ) -> tuple[Exam, list[Score]]:
+        with noted(self._where(when, period)):
+            exam = Exam.sit(self.learner, self.stream, due, classes, self.benchmark.task)
+            return exam, self.crew.tell(lambda: exam.scores(period.index, pooled=pooled))
 
     def _where(self, doing: str, period: Period) -> str:
         return f"{self.spec.method}, seed {self.spec.seed}, {doing} period {period.name}"
@@ -345,13 +309,10 @@ class Loop:
             self.folder.checkpoint(progress.model_copy(update=whole), held, self.saver.save)
             self.saved_at = time.monotonic()
 
-
-def _require_shared_out(learner: Learner, name: str) -> None:
-    """Raise if several processes have been started for a learner that cannot use them."""
-    from onward.train.learner import GradientLearner  # torch, which is there where processes are
-
-    if not isinstance(learner, GradientLearner):
-        raise OnwardError(
-            f"expected a gradient method to share out among processes, found {name}, which each of "
-            "them would train as a whole. Run it in one process"
-        )
+    def record(self) -> RunRecord:
+        """Return what a finished run found."""
+        record = self.crew.tell(lambda: load_record(self.folder.path))
+        if self.lasting:
+            return record
+        # Decisions are read when they are asked for, and the folder is about to go.
+        return replace(record, path=None, decisions=dict(record.decisions))

@@ -28,21 +28,10 @@ def work_on_ray(
 
     It joins the cluster that ``RAY_ADDRESS`` names, or that runs on this machine; where there is
     none, Ray is started here for as long as this takes. What a lost worker was doing is done by
-    another one.
+    another one, so it must be possible to do `work` again after it was cut off anywhere.
 
-    Parameters
-    ----------
-    work
-        Called in a worker with one of the things, the folder, and a function for events. It must
-        be possible to do it again after it was cut off anywhere.
-    things
-        What to work on.
-    out
-        A folder that all machines see, under the same name.
-    workers
-        How many are worked on at a time.
-    watch
-        Called in this process with all events.
+    All machines see the folder `out` under the same name. So many things are worked on at a time as
+    there are `workers`; `watch` is called in this process with all events.
     """
     with _cluster(workers) as ray:
         from ray.util.queue import Queue

@@ -1,7 +1,7 @@
 """What is revealed for training, and what is tested, when: what a protocol is, and all of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from onward.budget import COMPUTE
@@ -144,11 +144,10 @@ ONLINE = Protocol(
     limits={"passes": 1},
 )
 
-SEMI_SUPERVISED = Protocol(
+SEMI_SUPERVISED = replace(
+    STREAMING,
     name="semi_supervised",
     summary="as streaming, but only a quarter of the groups show their labels",
-    tests="future",
-    split=Folds(5),
     labelled=0.25,
 )
 
@@ -167,22 +166,18 @@ INCOMPLETE = Protocol(
     pooled=True,
 )
 
-COMPLETE = Protocol(
+COMPLETE = replace(
+    INCOMPLETE,
     name="complete",
     summary="as incomplete, but show all labels among the classes so far",
-    tests="past",
-    split=Released(1),
-    pooled=True,
     complete=True,
 )
 
-JOINT = Protocol(
+JOINT = replace(
+    COMPLETE,
     name="joint",
     summary="learn all periods at once, with all labels: an upper bound, which no stream offers",
     tests="last",
-    split=Released(1),
-    pooled=True,
-    complete=True,
 )
 
 # 5 % more than ResNet-50 has with its 1,000 classes.

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from onward.benchmarks import Source
 from onward.errors import DivergedError, OnwardError, unknown
 from onward.files import storage, write_atomic
 from onward.learners import choose
 from onward.results.record import RunRecord
+from onward.results.schema import Stored
 from onward.stored import stored
 from onward.sweep import Job, benchmark_of, sweep
 from onward.turns import Watch
@@ -23,26 +24,24 @@ COUNTED = ("runs", "iterations", "samples", "macs", "cpu_seconds")
 """What a tuning may be limited by, and what it says it has spent."""
 
 
-class Candidate(BaseModel):
+class Candidate(Stored):
     """One point of the grid: its settings, how it did, and what that cost.
 
     ``score`` is None if it diverged; it is then charged as much as the dearest that did not.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     settings: dict[str, Any]
     score: float | None
     spent: dict[str, float]
 
 
-class Tuned(BaseModel):
+class Tuned(Stored):
     """What was tried on which periods, what it cost, and what was chosen.
 
     ``options`` and ``training`` are the chosen settings as a run takes them: those of the method
     and those of the recipe. ``tuned_for`` is all that a run must share with the tuning to use them.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     tuned_for: dict[str, Any]
     method: str
     periods: list[str]

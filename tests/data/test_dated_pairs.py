@@ -33,7 +33,7 @@ def test_a_table_is_written_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     found = read_tic(tmp_path / "shards", side=12)
     assert [period.name for period in found.periods] == ["2019", "2020"]
     assert found.classes == ("even", "odd")
-    first = found.table.wide["pair"][found.periods[0].train]
+    first = found.table.wide["pair"][found.periods[0].train.rows]
     for pair in first:
         row = int(pair["text"].split()[1])
         assert row % 2 == 0

@@ -3,7 +3,6 @@
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tic_miniature import encoded, made, pairs, tar
 
@@ -30,13 +29,13 @@ def root(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_a_list_names_is_left_out_and_nothing_else(root: Path, tmp_path: Path) -> None:
     right = read_tic(root, side=8)
     names = right.table.columns.column("id").to_pylist()
-    gone = [names[row] for row in right.periods[0].train[[2, 5]]]
+    gone = [names[row] for row in right.periods[0].train.rows[[2, 5]]]
     path = tmp_path / "broken.txt"
     path.write_text(f"{gone[0]}\tsome problem\n\n{gone[1]}\nnobody/0\n")
     found = read_tic(root, side=8, leave_out=str(path))
-    kept = [names[row] for row in right.periods[0].train if names[row] not in gone]
+    kept = [names[row] for row in right.periods[0].train.rows if names[row] not in gone]
     left = found.table.columns.column("id").to_pylist()
-    assert [left[row] for row in found.periods[0].train] == kept
+    assert [left[row] for row in found.periods[0].train.rows] == kept
     assert [len(p.test) for p in found.periods] == [len(p.test) for p in right.periods]
     assert found.table.digest != right.table.digest
     assert found.notes[0] == f"2 left out, named in {path}; of no sample here: nobody/0"
@@ -87,6 +86,4 @@ def test_the_list_of_a_check_lets_everything_else_be_read(
     found = read_tic(root, side=8, leave_out=path)
     assert (found.gaps, check_tic(found)) == ((), [])
     (period,) = (period for period in found.periods if period.name == "2018")
-    assert found.table.wide["pair"][np.asarray(period.train)]["text"].tolist() == [
-        b"caption of fine"
-    ]
+    assert found.table.wide["pair"][period.train.rows]["text"].tolist() == [b"caption of fine"]

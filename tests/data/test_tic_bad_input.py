@@ -219,7 +219,7 @@ def test_long_captions_are_told_once(root: Path) -> None:
     found = read(root)
     assert found.notes == ("2 captions have more than 512 bytes: they are cut",)
     (period,) = (period for period in found.periods if period.name == "2018")
-    texts = found.table.wide["pair"][period.train]["text"]
+    texts = found.table.wide["pair"][period.train.rows]["text"]
     assert [len(text) for text in texts] == [512, 12, 512]
 
 
@@ -295,7 +295,7 @@ def test_captions_with_tabs_quotes_and_line_ends(tables: Path, tmp_path: Path) -
     path = sorted((root / "images").rglob("*.jpg"))[0].relative_to(root / "images")
     change_table(root, lambda lines: [lines[0], f'{path}\t"a ""fox""\tand\na dog"\n', *lines[1:]])
     found = read(root)
-    texts = found.table.wide["pair"][found.periods[0].train]["text"]
+    texts = found.table.wide["pair"][found.periods[0].train.rows]["text"]
     assert texts[0] == b'a "fox" and a dog'
     assert len(texts) == 17
 

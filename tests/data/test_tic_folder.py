@@ -70,7 +70,7 @@ def test_every_pair_is_read_as_it_was_written(folders: dict[str, Path], name: st
     for row, caption in enumerate(emoji().captions):
         said[caption].append(np.asarray(emoji().images)[row].astype(int))
     for period in data.periods:
-        for pair in inputs(data, period.train)[:20]:
+        for pair in inputs(data, period.train.rows)[:20]:
             near = [np.abs(pair["image"] - image).mean() for image in said[pair["text"].decode()]]
             # What is written as JPEG comes back nearly so.
             assert min(near) <= (8 if name in ("yfcc", "redcaps", "tables") else 0)
@@ -86,20 +86,22 @@ def test_periods_are_disjoint_and_each_row_has_one_place(
     data = read(folders, name, validation=0.1)
     parts = [np.arange(len(data.classes))]
     for period in data.periods:
-        parts += [period.train, period.validation.rows, period.test.rows]
+        parts += [period.train.rows, period.validation.rows, period.test.rows]
         parts += [test.rows[test.labels[:, 0] >= 0] for test in period.more.values()]
     rows = np.concatenate(parts)
     assert sorted(rows.tolist()) == list(range(len(data.table)))
     kinds = data.table.values("kind")
-    assert all((kinds[period.train] == "pair").all() for period in data.periods)
+    assert all((kinds[period.train.rows] == "pair").all() for period in data.periods)
     column = data.table.wide["pair"]
     assert isinstance(column, PairColumn)
-    trained = np.concatenate([column.sample[period.train] for period in data.periods])
+    trained = np.concatenate([column.sample[period.train.rows] for period in data.periods])
     tested = [column.sample[period.test.rows] for period in data.periods]
     tested += [column.sample[period.validation.rows] for period in data.periods]
     if name != "datacomp":  # where tests are files of their own
         assert not set(trained.tolist()) & set(np.concatenate(tested).tolist())
-    captions = {inputs(data, np.array([row]))["text"][0] for p in data.periods for row in p.train}
+    captions = {
+        inputs(data, np.array([row]))["text"][0] for p in data.periods for row in p.train.rows
+    }
     asked = {text for p in data.periods for text in inputs(data, p.test.rows)["text"].tolist()}
     assert not captions & (asked - {b""})
 
@@ -168,7 +170,7 @@ def test_names_and_dates(folders: dict[str, Path]) -> None:
 def test_tables_and_tars_hold_the_same_samples(folders: dict[str, Path]) -> None:
     tars, tables = read(folders, "yfcc"), read(folders, "tables")
     for ours, theirs in zip(tars.periods, tables.periods, strict=True):
-        assert np.array_equal(inputs(tars, ours.train), inputs(tables, theirs.train))
+        assert np.array_equal(inputs(tars, ours.train.rows), inputs(tables, theirs.train.rows))
 
 
 def test_ids_joined_give_the_periods_of_the_shards(folders: dict[str, Path]) -> None:
@@ -179,7 +181,7 @@ def test_ids_joined_give_the_periods_of_the_shards(folders: dict[str, Path]) -> 
         for ours, theirs in zip(shards.periods, joined.periods, strict=True):
             assert ours.name == theirs.name
             sides = [
-                {pair.tobytes() for pair in inputs(data, period.train)}
+                {pair.tobytes() for pair in inputs(data, period.train.rows)}
                 for data, period in ((shards, ours), (joined, theirs))
             ]
             assert sides[0] == sides[1]
@@ -197,7 +199,7 @@ def test_part_of_a_pool_gives_part_of_the_periods(
     found = []
     for shards in (*parts, str(pool)):
         data = read({"ids": folder}, "ids", shards=shards)
-        found.append({pair.tobytes() for p in data.periods for pair in inputs(data, p.train)})
+        found.append({pair.tobytes() for p in data.periods for pair in inputs(data, p.train.rows)})
     assert len(found[0]) > 10
     assert not found[0] & found[1]
     assert found[0] | found[1] == found[2]

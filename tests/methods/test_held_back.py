@@ -20,7 +20,7 @@ from onward.models.linear import LinearProbe
 from onward.protocols import DOMAINS
 from onward.tasks.boxes import Boxes
 from onward.tasks.one_label import OneLabel
-from onward.train.anchor import Anchor
+from onward.train.anchored import Anchor
 from onward.train.method import Step
 from onward.types import Array, Call, Protocol, Setting, View
 

@@ -11,7 +11,7 @@ from onward.models import MODELS
 from onward.models.detector import Detector
 from onward.models.torchvision_loader import torchvision
 from onward.tasks.boxes import Boxes, mirrored
-from onward.train.adam import Adam
+from onward.train.optimizers import Adam
 from onward.train.weights import snapshot
 
 SMALL = pytest.mark.parametrize("name", ["small_rcnn", "small_swin"])

@@ -11,7 +11,7 @@ import onward
 from onward.budget import Budget
 from onward.learners import choose
 from onward.memory.by_step import ByStep
-from onward.train.anchor import Anchor
+from onward.train.anchored import Anchor
 from onward.train.exemplars import Exemplars
 from onward.train.kept import Kept
 from onward.train.learner import GradientLearner

@@ -12,9 +12,7 @@ import onward
 from onward.checks import tiny_benchmark
 from onward.checks.tiny import ONLINE
 from onward.errors import OnwardError
-from onward.train.adam import Adam
-from onward.train.optimizers import clip
-from onward.train.sgd import SGD
+from onward.train.optimizers import SGD, Adam, clip
 from onward.types import Benchmark
 
 

@@ -7,7 +7,7 @@ from onward.budget import Budget
 from onward.models.linear import LinearProbe
 from onward.tasks.one_label import OneLabel
 from onward.train.method import TrainingSet
-from onward.train.sgd import SGD
+from onward.train.optimizers import SGD
 from onward.train.steps import Inputs, Steps
 from onward.types import Array, Call, Rows, Samples, Table, View
 

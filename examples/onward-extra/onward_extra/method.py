@@ -1,11 +1,11 @@
 """A method: one class below `GradientMethod`, and its card."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from onward.budget import Budget
 from onward.methods import MethodCard
 from onward.train.method import GradientMethod
-from onward.train.weights import copied, fitted, to_arrays, to_tensors
+from onward.train.weights import copied, fitted
 from onward.types import View
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ class Averaged(GradientMethod):
         How much of what was learned is kept.
     """
 
+    saved = ("_before",)
+
     def __init__(self, *, share: float = 0.5) -> None:
         self._share = share
         self._before: dict[str, Tensor] = {}
@@ -33,14 +35,6 @@ class Averaged(GradientMethod):
         for name, parameter in model.parameters.items():
             parameter.copy_(before[name].lerp(parameter, self._share))
         self._before = copied(model)
-
-    def state(self) -> dict[str, Any]:
-        """Return the weights before."""
-        return {"before": to_arrays(self._before)}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take them back."""
-        self._before = to_tensors(state["before"])
 
 
 CARD = MethodCard("averaged", Averaged, "onward-extra")

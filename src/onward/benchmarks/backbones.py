@@ -58,16 +58,8 @@ BACKBONES: Mapping[str, BackboneCard] = {
 class Backbone:
     """A backbone with weights, in words: it can be sent to another process.
 
-    Parameters
-    ----------
-    name
-        One of `BACKBONES`.
-    weights
-        Its file, or for ``moco`` the folder that ``onward pretrain`` wrote.
-    size
-        Side of the images that it reads.
-    key
-        Names the network, its weights and its transform.
+    Weights are a file, or for ``moco`` the folder that ``onward pretrain`` wrote. ``size`` is the
+    side of the images that it reads, and ``key`` names network, weights and transform.
     """
 
     name: str
@@ -83,13 +75,7 @@ class Backbone:
 
 
 def load_backbone(name: str, weights: str | None) -> Backbone:
-    """Find a backbone, and require that its weights fit.
-
-    Parameters
-    ----------
-    name, weights
-        See `Backbone`.
-    """
+    """Find a backbone, and require that its weights fit."""
     if name not in BACKBONES:
         raise unknown("backbone", name, BACKBONES, "onward list backbones")
     if weights is None:
@@ -106,15 +92,8 @@ def with_backbone(
 ) -> Benchmark:
     """Return a benchmark whose inputs are the features that a backbone reads from its images.
 
-    Parameters
-    ----------
-    benchmark
-        One whose raw table has images.
-    backbone
-        What `load_backbone` returned.
-    past
-        Says which rows are the unlabelled past, to put the features on its scale; by default
-        they are left as they are, as in the paper.
+    `past` says which rows are the unlabelled past, to put the features on its scale; by default
+    they are left as they are, as in the paper.
     """
     if "image" not in benchmark.raw.wide:
         raise OnwardError("expected data with images for a backbone to read, found none")

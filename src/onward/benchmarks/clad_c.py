@@ -20,18 +20,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from onward.benchmarks.choice_of_model import classifier
 from onward.benchmarks.clad_data import STREET, TEST, card_of, require_judge, soda_of
 from onward.benchmarks.clad_recipes import OBJECT_RECIPES
 from onward.benchmarks.listed import Listed
+from onward.benchmarks.parts import model_giving, numbers_of_classes, weights_option
 from onward.benchmarks.progress import reading_images
-from onward.benchmarks.start_weights import weights_option
 from onward.data.cache import cache_folder
 from onward.data.clad_crops import crops
 from onward.data.clad_sets import DAYS_AND_NIGHTS, clad_c
 from onward.data.soda import Soda, values
 from onward.data.soda_words import CATEGORIES, DOMAINS
-from onward.errors import OnwardError, unknown
+from onward.errors import OnwardError
 from onward.fit import NEW_CLASSES
 from onward.protocols import DRIVING
 from onward.table import images_as_inputs
@@ -86,11 +85,9 @@ def load(
     frames
         Of Emoji Street: about how many frames.
     """
-    if protocol not in DRIVING:
-        raise unknown("protocol of clad-c", protocol, DRIVING, "onward list benchmarks")
     require_judge("clad-c", judge)
     if model is not None:
-        classifier(model)
+        model_giving("classes", model)
     side = _SIZES[recipe] if size is None else size
     name, soda = soda_of(data, frames)
     objects = clad_c(soda, min_area=min_area, drop_occluded=drop_occluded)
@@ -145,19 +142,8 @@ def _digest(soda: Soda, objects: pa.Table) -> str:
 
 
 def cut_drive(table: Table, protocol: Protocol, seed: int, *, judge: str) -> Stream:
-    """Cut the drive into days and nights; no seed changes them.
-
-    Parameters
-    ----------
-    table
-        The objects.
-    protocol, seed
-        As of `Benchmark.cut`.
-    judge
-        Which part is tested.
-    """
-    index = {name: number for number, name in enumerate(CLASSES)}
-    labels = np.array([index[name] for name in table.values("label")], np.int64)
+    """Cut the drive into days and nights; no seed changes them. `judge` is the tested part."""
+    labels = numbers_of_classes(table.values("label"), CLASSES)
     number, part = table.values("number"), table.values("set")
 
     def samples(chosen: Array) -> Samples:
@@ -177,12 +163,10 @@ def _named(day: date, light: str) -> str:
 
 
 def _numbers(objects: pa.Table) -> dict[str, Any]:
-    def count(part: str) -> int:
-        return int(np.count_nonzero(values(objects, "set") == part))
-
-    labels = values(objects, "label")[values(objects, "set") == "train"]
+    part = values(objects, "set")
+    labels = values(objects, "label")[part == "train"]
     return {
-        "objects": {part: count(part) for part in ("train", "validation", TEST)},
+        "objects": {name: int((part == name).sum()) for name in ("train", "validation", TEST)},
         "training objects by class": {name: int((labels == name).sum()) for name in CLASSES},
     }
 
@@ -193,7 +177,6 @@ LISTED = Listed(
     summary=_SUMMARY,
     task=OneLabel(),
     data=(STREET, "a folder with SODA10M's SSLAD-2D"),
-    recipes=("cpu", "paper"),
     protocols=DRIVING,
     usual=STREET,
     lacks={NEW_CLASSES: "all its classes are there from the start"},

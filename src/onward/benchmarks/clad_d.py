@@ -16,19 +16,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from onward.benchmarks.choice_of_model import detector
 from onward.benchmarks.clad_c import CLASSES
 from onward.benchmarks.clad_data import STREET, TEST, card_of, require_judge, soda_of
 from onward.benchmarks.clad_recipes import BOX_RECIPES
 from onward.benchmarks.listed import Listed
+from onward.benchmarks.parts import given, model_giving, weights_option
 from onward.benchmarks.progress import reading_images
-from onward.benchmarks.start_weights import weights_option
 from onward.data.cache import cache_folder
 from onward.data.clad_crops import Frames
 from onward.data.clad_sets import DOMAINS_OF_IMAGES, clad_d
 from onward.data.soda import Soda, values
 from onward.data.soda_words import DOMAINS
-from onward.errors import OnwardError, unknown
+from onward.errors import OnwardError
 from onward.fit import NEW_CLASSES
 from onward.protocols import DETECTION
 from onward.table import images_as_inputs
@@ -70,17 +69,14 @@ def load(
     frames
         Of Emoji Street: about how many frames.
     """
-    if protocol not in DETECTION:
-        raise unknown("protocol of clad-d", protocol, DETECTION, "onward list benchmarks")
     require_judge("clad-d", judge)
     if model is not None:
-        detector(model)
-    recipes = BOX_RECIPES.of(protocol, model, weights)
+        model_giving("boxes", model)
     name, soda = soda_of(data, frames)
     images = clad_d(soda)
     if not len(images):
         raise OnwardError(f"expected frames with boxes in {soda.folder}, found none")
-    asked = {"size": size, "judge": None if judge == TEST else judge}
+    asked = given(size=size, judge=None if judge == TEST else judge)
     return Benchmark(
         name="clad-d",
         data=name,
@@ -90,10 +86,10 @@ def load(
         raw=_table(soda, images, size),
         prepare=images_as_inputs,
         cut=partial(cut_domains, judge=judge),
-        recipes=recipes,
+        recipes=BOX_RECIPES.of(protocol, model, weights),
         recipe=recipe,
         files=(soda.folder, cache_folder()),
-        options={n: v for n, v in asked.items() if v is not None} | weights_option(weights),
+        options=asked | weights_option(weights),
     )
 
 
@@ -137,17 +133,7 @@ def _boxes(images: pa.Table, scales: tuple[Array, Array]) -> list[list[list[floa
 
 
 def cut_domains(table: Table, protocol: Protocol, seed: int, *, judge: str) -> Stream:
-    """Return the four domains: no seed changes them.
-
-    Parameters
-    ----------
-    table
-        The frames.
-    protocol, seed
-        As of `Benchmark.cut`.
-    judge
-        Which part is tested.
-    """
+    """Return the four domains: no seed changes them. `judge` is the tested part."""
     boxes = padded([np.array(rows) for rows in table.columns.column("boxes").to_pylist()])
     domain, part = table.values("domain"), table.values("set")
 
@@ -187,7 +173,6 @@ LISTED = Listed(
     summary=_SUMMARY,
     task=Boxes(),
     data=(STREET, "a folder with SODA10M's SSLAD-2D"),
-    recipes=("cpu", "paper"),
     protocols=DETECTION,
     usual=STREET,
     lacks={NEW_CLASSES: "all its classes are there from the start"},

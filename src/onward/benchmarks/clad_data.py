@@ -24,15 +24,7 @@ _CITATION = (
 
 
 def soda_of(data: str, frames: int | None) -> tuple[str, Soda]:
-    """Read the annotations; return what the data is called, too.
-
-    Parameters
-    ----------
-    data
-        ``street``, or a folder of SODA10M's layout.
-    frames
-        Of Emoji Street: about how many frames.
-    """
+    """Read the annotations of a folder, or of Emoji Street; return what the data is called, too."""
     if data == STREET:
         return STREET, read_soda(street_folder(FRAMES if frames is None else frames))
     if frames is not None:

@@ -21,6 +21,7 @@ import numpy as np
 from onward.benchmarks.backbones import load_backbone, with_backbone
 from onward.benchmarks.clear_official import IMAGE, at_rate_of, load_official
 from onward.benchmarks.listed import Listed
+from onward.benchmarks.parts import both_sides, given, samples_at
 from onward.benchmarks.recipes import reads_images, recipes_for
 from onward.data.cache import cache_folder
 from onward.data.emoji_history import (
@@ -39,7 +40,7 @@ from onward.fit import NEW_CLASSES
 from onward.protocols import PROTOCOLS
 from onward.seeds import Draws, draws
 from onward.tasks.one_label import OneLabel
-from onward.types import Array, Benchmark, Card, Period, Protocol, Samples, Stream, Table
+from onward.types import Array, Benchmark, Card, Period, Protocol, Stream, Table
 
 _SUMMARY = "To which of nine groups does an emoji belong, as its drawing changes?"
 # Side of the official photos in the cpu recipe: twelve times as fast to learn as 224 pixels.
@@ -107,8 +108,7 @@ def load(
                 "them out, or choose the model linear or mlp"
             )
         features = IMAGE
-    given = {"features": features, "size": size, "missing": missing}
-    official: dict[str, Any] = {name: v for name, v in given.items() if v is not None}
+    official = given(features=features, size=size, missing=missing)
     if data != "emoji":
         if os.sep not in data and not Path(data).is_dir():
             raise unknown("data of clear", data, ["emoji", "<a folder>"], "onward list data")
@@ -165,23 +165,20 @@ def cut_emoji(table: Table, protocol: Protocol, seed: int) -> Stream:
         last = number == snapshot.max()
         after = days[snapshot == (number if last else number + 1)].max()
         start = days[here].min()
+        learned, tested = both_sides(here, labels, test, protocol.split)
         periods.append(
             Period(
                 index=index,
                 name=str(start)[:7],
                 start=start.item(),
                 end=after.item(),
-                train=_samples(here[~test[here]], labels),
-                test=_samples(np.sort(here[test[here]]), labels),
+                train=learned,
+                test=tested,
                 classes=GROUPS,
             )
         )
     second_artist = np.flatnonzero((snapshot == TWEMOJI) & test)
-    return Stream(table, tuple(periods), {"twemoji": _samples(second_artist, labels)})
-
-
-def _samples(rows: Array, labels: Array) -> Samples:
-    return Samples(rows.astype(np.int64), labels[rows])
+    return Stream(table, tuple(periods), {"twemoji": samples_at(second_artist, labels)})
 
 
 LISTED = Listed(
@@ -190,7 +187,6 @@ LISTED = Listed(
     summary=_SUMMARY,
     task=OneLabel(),
     data=("emoji", "a folder with the official download"),
-    recipes=("cpu", "paper"),
     protocols=PROTOCOLS,
     lacks={NEW_CLASSES: "all its classes are there from the start"},
 )

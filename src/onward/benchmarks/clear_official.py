@@ -10,20 +10,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.benchmarks.parts import both_sides, in_order_of_time, numbers_of_classes
 from onward.data.clear_folder import ClearFolder, read_clear
 from onward.data.split import shuffled_out
 from onward.errors import OnwardError
-from onward.seeds import Draws, draws
 from onward.tasks.one_label import OneLabel
 from onward.train.recipe import Recipe
 from onward.types import (
-    Array,
     Benchmark,
     Card,
     Period,
     Protocol,
     Released,
-    Samples,
     Split,
     Stream,
     Table,
@@ -61,25 +59,11 @@ def load_official(
     size: int = 224,
     missing: Literal["stop", "skip"] = "stop",
 ) -> Benchmark:
-    """Load CLEAR from a download.
+    """Load CLEAR from a download, unpacked in either layout.
 
-    Parameters
-    ----------
-    folder
-        Where it was unpacked, in either layout.
-    protocol
-        How it is revealed and tested. The split is the release's own; streaming has none, since
-        all of a bucket is learned and all of the later ones are tested.
-    recipes
-        Training recipes by name.
-    recipe
-        The one to use.
-    features
-        A type of features of the download, used as they are; or ``image``.
-    size
-        Side of the images.
-    missing
-        ``stop`` with a list if images are not there, or ``skip`` their samples and record it.
+    The split is the release's own; streaming has none, since all of a bucket is learned and all of
+    the later ones are tested. A type of features of the download is used as it is; ``image`` is its
+    images. Where some are not there, ``stop`` with a list, or ``skip`` their samples and record it.
     """
     kind = None if features == IMAGE else features
     found = read_clear(folder, _read_tensors, features=kind, size=size, missing=missing)
@@ -127,26 +111,22 @@ def cut_official(
 ) -> Stream:
     """Cut a download into periods, one per bucket. All classes are known from the start."""
     bucket = table.values("bucket")
-    index = {name: number for number, name in enumerate(classes)}
-    labels = np.array([index[name] for name in table.values("label")], np.int64)
-    time = table.values("time")
-    # In order of upload; what has one time, or none, is in the seed's order.
-    shuffled = draws(Draws.ORDER, seed).permutation(len(table))
-    order = shuffled[np.argsort(time[shuffled], kind="stable")]
+    labels = numbers_of_classes(table.values("label"), classes)
+    order = in_order_of_time(table, seed)
     test = held_out_rows(table, protocol.split, seed)
     numbers = np.unique(bucket).tolist()
     periods = []
     for place, (number, days) in enumerate(zip(numbers, _days(table, numbers), strict=True)):
         here = order[bucket[order] == number]
-        whole = isinstance(protocol.split, Undivided)
+        learned, tested = both_sides(here, labels, test, protocol.split)
         periods.append(
             Period(
                 index=place,
                 name=f"bucket {number}",
                 start=days[0],
                 end=days[1],
-                train=_samples(here if whole else here[~test[here]], labels),
-                test=_samples(np.sort(here if whole else here[test[here]]), labels),
+                train=learned,
+                test=tested,
                 classes=classes,
             )
         )
@@ -233,7 +213,3 @@ def _read_tensors(path: Path) -> Any:
     from onward.models.tensor_files import read_tensors
 
     return read_tensors(path)
-
-
-def _samples(rows: Array, labels: Array) -> Samples:
-    return Samples(rows.astype(np.int64), labels[rows])

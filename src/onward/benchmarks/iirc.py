@@ -14,9 +14,7 @@ import hashlib
 import os
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-from onward.benchmarks.choice_of_model import classifier
 from onward.benchmarks.iirc_data import (
     IMAGE,
     described,
@@ -30,9 +28,10 @@ from onward.benchmarks.iirc_recipes import recipes_for
 from onward.benchmarks.iirc_stream import Plan, cut_iirc
 from onward.benchmarks.iirc_yours import split
 from onward.benchmarks.listed import Listed
+from onward.benchmarks.parts import given, model_giving
 from onward.data.cache import cache_folder
 from onward.data.emoji_history import FOLDER
-from onward.errors import OnwardError, unknown
+from onward.errors import OnwardError
 from onward.protocols import MANY_LABELS
 from onward.tasks.many_labels import ManyLabels
 from onward.types import Benchmark, Released
@@ -100,34 +99,31 @@ def load(
     order
         Of images in folders, inside a class: ``released``, see `released_order`, or ``sorted``.
     """
-    if protocol not in MANY_LABELS:
-        raise unknown("protocol of iirc", protocol, MANY_LABELS, "onward list benchmarks")
-    asked: dict[str, Any] = {
-        "configuration": configuration,
-        "edition": edition,
-        "incremental": incremental or None,
-        "subclasses_only": subclasses_only or None,
-        "judge": None if judge == "test" else judge,
-        "hierarchy": None if hierarchy is None else str(hierarchy),
-        "validation": validation,
-        "subgroups": subgroups,
-        "features": features,
-        "size": size,
-        "order": order,
-    }
-    given = {name: value for name, value in asked.items() if value is not None}
+    asked = given(
+        configuration=configuration,
+        edition=edition,
+        incremental=incremental or None,
+        subclasses_only=subclasses_only or None,
+        judge=None if judge == "test" else judge,
+        hierarchy=None if hierarchy is None else str(hierarchy),
+        validation=validation,
+        subgroups=subgroups,
+        features=features,
+        size=size,
+        order=order,
+    )
     kind, folder = recognised(data)
-    require_own(kind, given)
+    require_own(kind, asked)
     reads_features = kind == "emoji" and features != IMAGE
     recipes = recipes_for(model or (MODELS["cifar"] if features == IMAGE else MODELS[kind]))
-    if (classifier(recipes[recipe].model).reads == "numbers") != reads_features:
+    if (model_giving("classes", recipes[recipe].model).reads == "numbers") != reads_features:
         found = "features" if reads_features else "images"
         raise OnwardError(
             f"expected a model that reads {found}, found {recipes[recipe].model}. Of emoji, mlp "
             "reads features, all others read features=image"
         )
-    plan = planned(kind, given)
-    table = read(kind, folder, plan, given)
+    plan = planned(kind, asked)
+    table = read(kind, folder, plan, asked)
     # As many splits as there are orders of classes.
     splits = 1 if configuration is not None else len(plan.released) or None
     return Benchmark(
@@ -137,12 +133,12 @@ def load(
         task=ManyLabels(),
         protocol=replace(MANY_LABELS[protocol], split=Released(splits)),
         raw=table,
-        prepare=preparing(kind, given),
+        prepare=preparing(kind, asked),
         cut=partial(cut_iirc, plan=plan),
         recipes=recipes,
         recipe=recipe,
         files=(FOLDER, cache_folder()) if folder is None else (folder,),
-        options=given | _identity(plan) if "hierarchy" in given else given,
+        options=asked | _identity(plan) if "hierarchy" in asked else asked,
     )
 
 
@@ -158,6 +154,5 @@ LISTED = Listed(
     summary=_SUMMARY,
     task=ManyLabels(),
     data=("emoji", "a folder with cifar-100-python", "a folder of images by class: ImageNet"),
-    recipes=("cpu", "paper"),
     protocols=MANY_LABELS,
 )

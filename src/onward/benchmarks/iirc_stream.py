@@ -74,18 +74,10 @@ class Plan:
 
 
 def cut_iirc(table: Table, protocol: Protocol, seed: int, *, plan: Plan) -> Stream:
-    """Cut samples into periods.
+    """Cut samples into periods, by their columns ``subclass`` and ``test``.
 
-    Parameters
-    ----------
-    table
-        The samples, with the columns ``subclass`` and ``test``.
-    protocol
-        Its `complete` says whether labels of earlier periods are shown again.
-    seed
-        The run's seed, which chooses the order of classes unless the plan does.
-    plan
-        What it is cut by.
+    The protocol's `complete` says whether labels of earlier periods are shown again. The seed
+    chooses the order of classes unless the plan does.
     """
     parts = divided(table, plan)
     rule = Rule(plan.classes, plan.periods(seed), plan.shares)

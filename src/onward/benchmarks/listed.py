@@ -22,10 +22,10 @@ class Listed:
         Its task kind.
     data
         What ``data`` may be.
-    recipes
-        How its models can be trained.
     protocols
         What may be revealed and tested when, by name; the first one is the usual one.
+    recipes
+        How its models can be trained; the first one is the usual one.
     usual
         Which data it is, where nobody says.
     lacks
@@ -37,8 +37,8 @@ class Listed:
     summary: str
     task: Task
     data: tuple[str, ...]
-    recipes: tuple[str, ...]
     protocols: Mapping[str, Protocol]
+    recipes: tuple[str, ...] = ("cpu", "paper")
     usual: str = "emoji"
     lacks: Mapping[str, str] = field(default_factory=dict)
 

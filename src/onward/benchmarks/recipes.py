@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from onward.benchmarks.choice_of_model import classifier
+from onward.benchmarks.parts import model_giving
 from onward.train.recipe import Recipe
 from onward.types import Protocol
 
@@ -20,15 +20,7 @@ PAPER = Recipe(
 # The same with 30 epochs: about a second a run.
 CPU = replace(PAPER, epochs=30)
 # One pass, ten samples at a time: the learning rate cannot decay with an end that nobody knows.
-ONLINE = Recipe(
-    model="linear",
-    learning_rate=1.0,
-    momentum=0.0,
-    weight_decay=0.0,
-    batch_size=10,
-    epochs=1,
-    memory=1000,
-)
+ONLINE = replace(PAPER, momentum=0.0, batch_size=10, epochs=1, decay_at=(), memory=1000)
 # Section 6 again: two layers learn at a tenth of the rate.
 MLP_PAPER = replace(PAPER, model="mlp", learning_rate=0.1)
 MLP_ONLINE = replace(ONLINE, model="mlp", learning_rate=0.1)
@@ -58,13 +50,8 @@ _ONLINE = {"linear": ONLINE, "mlp": MLP_ONLINE, "resnet18": RESNET_ONLINE}
 def recipes_for(model: str, protocol: Protocol) -> Mapping[str, Recipe]:
     """Return the recipes of a model by name, as this protocol can use them.
 
-    Parameters
-    ----------
-    model
-        What is trained. One that CLEAR does not have is trained as ``resnet18`` is, if it reads
-        images, and otherwise as ``mlp``.
-    protocol
-        Online there is one pass, whatever the recipe is called.
+    A model that CLEAR does not have is trained as ``resnet18`` is, if it reads images, and
+    otherwise as ``mlp``. Online there is one pass, whatever the recipe is called.
     """
     like = model if model in RECIPES else ("resnet18" if reads_images(model) else "mlp")
     offline = RECIPES[like]
@@ -74,4 +61,4 @@ def recipes_for(model: str, protocol: Protocol) -> Mapping[str, Recipe]:
 
 def reads_images(model: str) -> bool:
     """Whether a model that names the class of a sample reads images, or numbers."""
-    return classifier(model).reads == "images"
+    return model_giving("classes", model).reads == "images"

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.start_weights import weights_option
+from onward.benchmarks.parts import given, weights_option
 from onward.benchmarks.tic_emoji import SNAPSHOTS, cut_at_random, cut_emoji
 from onward.benchmarks.tic_filters import FILTERS
 from onward.benchmarks.tic_recipes import USUAL_SCALE, in_parts, macs_of_a_period, recipes_of
@@ -35,12 +35,10 @@ from onward.fit import ONE_LOOK, SECOND_LOOK
 from onward.protocols import BUDGETED
 from onward.tasks.image_text import ImageText
 from onward.train.recipe import Recipe
-from onward.types import Benchmark, Card, Period, Protocol, Released, Samples, Stream, Table
+from onward.types import Benchmark, Card, Protocol, Released, Stream, Table
 
 _SUMMARY = "Does an image still find its text, and a text its image, as years go by?"
 _CITATION = "Garg et al., TiC-CLIP, ICLR 2024"
-# What pairs without classes are one of.
-_ONE_CLASS = ("pair",)
 _SMALL_SIDE, _SIDE = 32, 224
 _OF_READING = ("missing", "leave_out", "shards")
 
@@ -98,8 +96,8 @@ def load(
         A folder: see `onward.data.tic_folder.read_tic`.
     """
     recipes = recipes_of(scale, model, weights)
-    of_emoji = _given(splits=splits, filtered=filtered)
-    of_folder = _given(
+    of_emoji = given(splits=splits, filtered=filtered)
+    of_folder = given(
         size=size,
         calendar=calendar,
         shards=shards,
@@ -121,10 +119,6 @@ def load(
         protocol=replace(BUDGETED[protocol], split=made.protocol.split, limits=limits),
         options={**made.options, **weights_option(weights)},
     )
-
-
-def _given(**options: Any) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
 
 
 def _refuse(options: Mapping[str, Any], here: str, there: str) -> None:
@@ -164,7 +158,7 @@ def _emoji(
         recipes=recipes,
         recipe=recipe,
         files=(FOLDER, cache_folder()),
-        options=_given(splits=splits, filtered=None if filtered == "all" else filtered),
+        options=given(splits=splits, filtered=None if filtered == "all" else filtered),
     )
 
 
@@ -209,23 +203,7 @@ def _pairs_as_inputs(table: Table) -> Table:
 
 def _cut_folder(found: TicData, table: Table, protocol: Protocol, seed: int) -> Stream:
     """Make the periods that a folder has; seeds change the order in which pairs are learned."""
-    classes = found.classes or _ONE_CLASS
-    periods = tuple(
-        Period(
-            index=index,
-            name=period.name,
-            start=period.start,
-            end=period.end,
-            # No pair has a class of its own: prompts are asked for in tests alone.
-            train=Samples(period.train, np.zeros(len(period.train), np.int64)),
-            test=period.test,
-            classes=classes,
-            validation=period.validation,
-            more=period.more,
-        )
-        for index, period in enumerate(found.periods)
-    )
-    return Stream(table, periods)
+    return Stream(table, found.periods)
 
 
 LISTED = Listed(
@@ -234,7 +212,6 @@ LISTED = Listed(
     summary=_SUMMARY,
     task=ImageText(),
     data=("emoji", "a folder with dated shards"),
-    recipes=("cpu", "paper"),
     protocols=BUDGETED,
     # How much that is, the recipe says; so the protocol has no limit yet.
     lacks={SECOND_LOOK: ONE_LOOK},

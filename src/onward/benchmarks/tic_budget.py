@@ -119,15 +119,7 @@ class TicBudget:
 
 
 def tic_budget(data: str, recipe: str) -> TicBudget:
-    """Say what methods cost.
-
-    Parameters
-    ----------
-    data
-        ``emoji``, or one of the paper's scales: ``yfcc``, ``redcaps``, ``datacomp-m``,
-        ``datacomp-l``, ``datacomp-xl``.
-    recipe
-        ``cpu`` or ``paper``; ``released`` is what the published configuration of M says.
+    """Say what methods cost on ``emoji``, or at one of the paper's scales, by a recipe.
 
     Examples
     --------

@@ -27,19 +27,7 @@ def as_asked(
     new_classes: bool = False,
     tuning_periods: int | None = None,
 ) -> Benchmark:
-    """Return a benchmark as its protocol and these options say.
-
-    Parameters
-    ----------
-    benchmark
-        As its own file made it.
-    grain
-        Online only: how many samples are shown at a time, or ``day``.
-    new_classes
-        Whether classes arrive over time, see `classes_arrive`.
-    tuning_periods
-        How many periods hyperparameters may be chosen on, see `for_tuning`.
-    """
+    """Return a benchmark, as its own file made it, as its protocol and options of `load` say."""
     protocol, options = benchmark.protocol, dict(benchmark.options)
     lacks = dict(benchmark.lacks)
     if grain is not None:

@@ -196,6 +196,5 @@ LISTED = Listed(
     summary=_SUMMARY,
     task=OneLabel(),
     data=("a .csv, .jsonl or .parquet file", "a Hugging Face dataset on disk", "a photo folder"),
-    recipes=("cpu", "paper"),
     protocols=PROTOCOLS,
 )

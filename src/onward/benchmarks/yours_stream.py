@@ -4,42 +4,28 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from onward.benchmarks.parts import both_sides, in_order_of_time
 from onward.data.calendar import Span, place_in
 from onward.data.hashing import Hashes, hash_texts
 from onward.data.split import held_out
 from onward.errors import OnwardError, first_few
-from onward.seeds import Draws, draws
-from onward.types import Array, Period, Protocol, Rows, Samples, Stream, Table, Undivided
+from onward.types import Array, Period, Protocol, Samples, Stream, Table, Undivided
 
 
 def cut_yours(
     table: Table, protocol: Protocol, seed: int, *, spans: tuple[Span, ...], digest: str
 ) -> Stream:
-    """Cut a table into periods. A class is known from the first period that has it.
+    """Cut a table into periods, settled when it was read. A class is known once a period has it.
 
-    Parameters
-    ----------
-    table
-        The samples.
-    protocol
-        How they are split.
-    seed
-        The run's seed.
-    spans
-        The periods, which were settled when the table was read.
-    digest
-        The table's own. In a check, later samples are noise, among which a class may lose its
-        training samples: only the table itself is judged.
+    In a check, later samples are noise, among which a class may lose its training samples: only the
+    table of this digest is judged.
     """
     days = table.values("time").astype("datetime64[D]")
     labels, arrival, names = _classes(table, place_in(days, spans), len(spans))
-    whole = isinstance(protocol.split, Undivided)
     test = np.zeros(len(table), np.bool_)
-    if not whole:
+    if not isinstance(protocol.split, Undivided):
         test = held_out(group_hashes(table), protocol.split, seed)
-    # In order of time; what has one time is in the seed's order.
-    shuffled = draws(Draws.ORDER, seed).permutation(len(table))
-    order = shuffled[np.argsort(table.values("time")[shuffled], kind="stable")]
+    order = in_order_of_time(table, seed)
     ordered = days[order]
     periods = []
     for index, span in enumerate(spans):
@@ -47,14 +33,15 @@ def cut_yours(
         rows = order[begin : np.searchsorted(ordered, np.datetime64(span.end), side="right")]
         here = rows[labels[rows] >= 0]
         hidden = rows[(labels[rows] < 0) & ~test[rows]]
+        learned, tested = both_sides(here, labels, test, protocol.split)
         periods.append(
             Period(
                 index=index,
                 name=span.name,
                 start=span.start,
                 end=span.end,
-                train=_samples(here if whole else here[~test[here]], labels),
-                test=_samples(np.sort(here if whole else here[test[here]]), labels),
+                train=learned,
+                test=tested,
                 classes=names[: int((arrival <= index).sum())],
                 unlabelled=hidden if protocol.labelled < 1 else hidden[:0],
             )
@@ -93,10 +80,6 @@ def _classes(
     number = np.empty(len(names) + 1, np.int64)
     number[order], number[-1] = np.arange(len(names)), -1
     return number[codes], first[order], tuple(names[code] for code in order)
-
-
-def _samples(rows: Rows, labels: Array) -> Samples:
-    return Samples(rows.astype(np.int64), labels[rows])
 
 
 def _require_learnable(stream: Stream, seed: int) -> None:

@@ -40,12 +40,8 @@ class Opened:
 class Audit:
     """Notes which files are opened while it is on.
 
-    Threads that ran before it was made are not the learner's, and do not count.
-
-    Parameters
-    ----------
-    files
-        Where the data lies: files here count wherever they are, and are watched by the system.
+    Threads that ran before it was made are not the learner's, and do not count. The data's `files`
+    count wherever they are, and are watched by the system.
     """
 
     def __init__(self, files: Sequence[Path]) -> None:

@@ -9,15 +9,7 @@ from onward.data.soda import Soda, contradictions
 
 
 def check_clad(soda: Soda, progress: Callable[[int], None] = lambda done: None) -> list[str]:
-    """Return what is wrong with the images: unreadable, of another size, of another place.
-
-    Parameters
-    ----------
-    soda
-        What `onward.data.soda.read_soda` returned.
-    progress
-        Called with how many more images have been read.
-    """
+    """Return what is wrong with the images: unreadable, of another size, of another place."""
     problems = []
     for split in (soda.train, soda.val, soda.test):
         problems += contradictions(split)

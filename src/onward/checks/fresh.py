@@ -20,18 +20,10 @@ _NOT_IMPORTABLE = 3
 
 
 def call_fresh(function: Callable[..., Result], *arguments: Any) -> tuple[Result, str]:
-    """Call a function in a fresh process, or in this one if it cannot be sent there.
+    """Call a function of a module in a fresh process, or in this one if it cannot be sent there.
 
-    Parameters
-    ----------
-    function
-        A function of a module.
-    arguments
-        Sent by pickle; what is defined in a notebook or inside a function cannot be.
-
-    Returns
-    -------
-    The result, and where it was computed, for people.
+    What is defined in a notebook or inside a function cannot be. The result comes with where it was
+    computed, for people.
     """
     try:
         message = pickle.dumps((function, arguments))

@@ -27,38 +27,24 @@ def try_futures(
 ) -> Futures:
     """Run a method up to each period in turn, with noise after it, and once as it is.
 
-    The real future comes last: what a module keeps from an earlier run, it has from noise.
-
-    Parameters
-    ----------
-    method
-        What `onward.run` takes.
-    options
-        Its options.
-    benchmark
-        What to run it on.
-    stream
-        Where the benchmark's samples are; its inputs are not read.
-    seed
-        The runs' seed.
+    The real future comes last: what a module keeps from an earlier run, it has from noise. The
+    stream tells where samples are; its inputs are not read.
     """
     noised = [
-        _try(method, options, with_noise(benchmark, stream, upto), seed, upto)
+        try_present(method, options, with_noise(benchmark, stream, upto), seed, upto)
         for upto in range(len(stream))
     ]
     return Futures(noised, try_present(method, options, benchmark, seed))
 
 
 def try_present(
-    method: Any, options: Mapping[str, Any], benchmark: Benchmark, seed: int
+    method: Any,
+    options: Mapping[str, Any],
+    benchmark: Benchmark,
+    seed: int,
+    upto: int | None = None,
 ) -> Trace | str:
-    """Run a method as it is; an error is told as a text."""
-    return _try(method, options, benchmark, seed, None)
-
-
-def _try(
-    method: Any, options: Mapping[str, Any], benchmark: Benchmark, seed: int, upto: int | None
-) -> Trace | str:
+    """Run a method on what is there, perhaps not to its end; an error is told as a text."""
     try:
         return trace(benchmark, choose(method, options, benchmark), seed, upto=upto)
     except OnwardError as error:

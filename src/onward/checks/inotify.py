@@ -14,12 +14,7 @@ class Inotify:
     """Watches files and folders, with all folders below, for being opened or read.
 
     It sees every process: another program that reads the same files is noticed too. It does not
-    see pages read through a memory map that was made before.
-
-    Parameters
-    ----------
-    paths
-        What to watch; what does not exist is left out.
+    see pages read through a memory map that was made before. What does not exist is left out.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:

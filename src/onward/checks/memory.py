@@ -48,12 +48,8 @@ def memory_stays_in_bounds(subject: MethodSubject) -> str:
         return "it holds no samples"
     limit = cost.stored_samples - 1
     try:
-        trace(
-            subject.benchmark,
-            subject.chosen,
-            subject.seed,
-            limits={"stored_samples": limit},
-        )
+        limits: dict[str, float] = {"stored_samples": limit}
+        trace(subject.benchmark, subject.chosen, subject.seed, limits=limits)
     except BudgetSpentError:
         return f"it holds {limit + 1} samples, and is refused with a budget of {limit}"
     return f"it keeps to a budget of {limit} samples"

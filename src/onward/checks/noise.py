@@ -59,17 +59,7 @@ def rows_after(stream: Stream, upto: int) -> Rows:
 
 
 def with_noise(benchmark: Benchmark, stream: Stream, upto: int) -> Benchmark:
-    """Return a benchmark whose samples after a period are noise.
-
-    Parameters
-    ----------
-    benchmark
-        The real one.
-    stream
-        One of its streams.
-    upto
-        The last period to keep as it is.
-    """
+    """Return a benchmark whose samples after a period of one of its streams are noise."""
     rows, raw = rows_after(stream, upto), benchmark.raw
     rng = np.random.default_rng(upto)
     columns = raw.columns

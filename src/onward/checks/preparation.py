@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from onward.checks.facts import WHAT
 from onward.checks.noise import rows_after, rows_of
 from onward.checks.report import expected
-from onward.checks.stream_subject import StreamSubject
+from onward.checks.stream_subject import WHAT, StreamSubject
 
 
 def preparation_sees_only_the_past(subject: StreamSubject) -> str:

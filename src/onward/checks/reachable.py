@@ -57,15 +57,7 @@ def future_within_reach(learner: Any) -> list[str]:
 
 
 class Copies:
-    """Recognises copies of samples by their inputs.
-
-    Parameters
-    ----------
-    shape
-        The shape of one input.
-    dtype
-        Its type; kept copies in another type are turned into it.
-    """
+    """Recognises copies of samples by their inputs, of this shape; copies are cast to this type."""
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._shape, self._dtype = shape, dtype
@@ -74,14 +66,7 @@ class Copies:
     def kept(self, learner: Any, now: Array, held: Array) -> int:
         """Count samples of earlier calls in a learner that are neither shown now nor held.
 
-        Parameters
-        ----------
-        learner
-            Where to look.
-        now
-            The inputs that this call shows; they are remembered for the next time.
-        held
-            The inputs of the samples that the budget holds.
+        Those shown now are remembered for the next time.
         """
         names = set(self._names(now))
         foreign = self._earlier - names - set(self._names(held))

@@ -115,24 +115,11 @@ def run_checks(
     only: Collection[str] | None,
     raise_on_failure: bool,
 ) -> Report:
-    """Make checks one after the other, whether earlier ones failed or not.
+    """Make checks of a subject one after the other, whether earlier ones failed or not.
 
-    Parameters
-    ----------
-    kind
-        What the subject is.
-    name
-        What it is called.
-    subject
-        Given to every check.
-    checks
-        Functions that raise `CheckFailed`, or any other error of Onward's, or `Skipped`, or
-        return what they saw. The function's name and the first line of its documentation are the
-        check's.
-    only
-        Names of the checks to make; None stands for all.
-    raise_on_failure
-        Whether to raise once all are made, if any failed.
+    A check raises `CheckFailed`, or any other error of Onward's, or `Skipped`, or returns what it
+    saw. Its name and the first line of its documentation are the function's. `only` names those to
+    make; None stands for all.
     """
     names = [check.__name__ for check in checks]
     for wanted in only or ():

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from onward.budget import Budget
 from onward.checks.behaviour import same
 from onward.checks.method_subject import MethodSubject
 from onward.checks.report import expected
@@ -57,11 +56,12 @@ class _Stops:
     event: tuple[str, int] | None = None
     allowed: int | None = None
     saves: int = 0
+    period: int | None = None
 
     def begin(self) -> None:
         """Begin an attempt."""
         self.event, self.allowed = next(self.at, None), next(self.after, None)
-        self.saves = 0
+        self.saves, self.period = 0, None
 
     def happened(self, kind: str, period: int | None) -> None:
         """Stop if this is the moment."""
@@ -94,17 +94,17 @@ class _Run:
     def attempt(self) -> bool:
         """Run until a stop or the end; say whether it was the end."""
         self.stops.begin()
-        subject, moment = self._subject, _Moment()
+        subject = self._subject
 
         def watch(event: Event) -> None:
-            moment.period = event.period
+            self.stops.period = event.period
             if event.kind == "learned" and event.period is not None:
                 self.found.states[event.period] = None
             if event.kind == "tested":
                 note_tests(self.found, event)
             self.stops.happened(event.kind, event.period)
 
-        method = wrapped(subject.chosen, lambda inner: _Interrupted(inner, self.stops, moment))
+        method = wrapped(subject.chosen, lambda inner: _Interrupted(inner, self.stops))
         try:
             self.record = run(
                 subject.benchmark,
@@ -129,17 +129,12 @@ class _Run:
             )
 
 
-@dataclass
-class _Moment:
-    period: int | None = None
-
-
 class _Interrupted(Wrapper):
     """A learner that stops in `predict` or in `save` when it is time to."""
 
-    def __init__(self, inner: Learner, stops: _Stops, moment: _Moment) -> None:
+    def __init__(self, inner: Learner, stops: _Stops) -> None:
         super().__init__(inner)
-        self._stops, self._moment = stops, moment
+        self._stops = stops
         if isinstance(inner, SavingLearner):
             write = inner.save
 
@@ -149,13 +144,9 @@ class _Interrupted(Wrapper):
 
             self.save = save
 
-    def learn(self, view: View, budget: Budget) -> None:
-        """Let the inner learner learn."""
-        self.inner.learn(view, budget)
-
     def predict(self, view: View) -> object:
         """Return what the inner learner predicts, unless it is time to stop."""
-        self._stops.happened("predicting", self._moment.period)
+        self._stops.happened("predicting", self._stops.period)
         answer: object = self.inner.predict(view)
         return answer
 

@@ -5,10 +5,14 @@ from functools import cached_property
 
 import numpy as np
 
-from onward.checks.facts import Facts, noised_facts, period_facts
+from onward.checks.digests import digest, digest_rows
 from onward.checks.fresh import call_fresh
+from onward.checks.noise import with_noise
 from onward.checks.report import Skipped
 from onward.types import PERIOD, Array, Benchmark, Folds, Rows, Samples, Split, Stream
+
+WHAT = ("rows", "labels", "classes", "inputs")
+Facts = list[tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,3 +105,28 @@ def testing_rows(stream: Stream) -> Rows:
     tests = [samples for period in stream for samples in period.tests.values()]
     tests += stream.static.values()
     return np.concatenate([samples.rows for samples in tests])
+
+
+def period_facts(stream: Stream) -> Facts:
+    """Name what each period is made of, in the order of `WHAT`."""
+    column = stream.table.wide["input"]
+    return [
+        (
+            digest(period.train.rows, period.unlabelled, period.test.rows),
+            digest(period.train.labels, period.test.labels),
+            digest(period.classes),
+            digest_rows(column, np.concatenate([period.shown, period.test.rows])),
+        )
+        for period in stream
+    ]
+
+
+def noised_facts(benchmark: Benchmark, stream: Stream, seed: int) -> list[Facts]:
+    """Name what each period is made of, with noise after each period in turn.
+
+    The earliest comes first: what is kept from the first call, if anything is, saw the least.
+    """
+    return [
+        period_facts(with_noise(benchmark, stream, upto).stream(seed))
+        for upto in range(len(stream))
+    ]

@@ -13,15 +13,7 @@ from onward.types import Rows
 
 
 def check_tic(data: TicData, progress: Callable[[int], None] = lambda done: None) -> list[Flaw]:
-    """Return the samples whose image cannot be decoded: each is read once.
-
-    Parameters
-    ----------
-    data
-        What `onward.data.tic_folder.read_tic` returned.
-    progress
-        Called with how many more images have been read.
-    """
+    """Return the samples whose image cannot be decoded: each is read once."""
     flaws, pairs = [], cast(PairColumn, data.table.wide["pair"])
     for row in _with_images(data):
         try:

@@ -55,14 +55,8 @@ OFFLINE = Recipe(
     epochs=2,
     decay_at=(0.6,),
 )
-ONLINE = Recipe(
-    model="linear",
-    learning_rate=0.3,
-    momentum=0.0,
-    weight_decay=0.0,
-    batch_size=7,
-    epochs=1,
-    memory=20,
+ONLINE = replace(
+    OFFLINE, learning_rate=0.3, momentum=0.0, batch_size=7, epochs=1, decay_at=(), memory=20
 )
 
 
@@ -118,16 +112,8 @@ def tiny_points(
 ) -> Benchmark:
     """Make the same of any protocol, of one label or of many.
 
-    Parameters
-    ----------
-    task
-        `OneLabel`, or `ManyLabels`, whose classes always arrive over time.
-    protocol
-        What is shown and tested when.
-    folder, model, images
-        As of `tiny_benchmark`.
-    arrive
-        Whether a class arrives on the way; else all are known from the start.
+    With `arrive`, a class arrives on the way, as always where there are many labels; else all are
+    known from the start.
     """
     deep = model.startswith(("resnet", "convnet"))
     labels, pictures = task.name == ManyLabels.name, images or deep
@@ -143,13 +129,7 @@ def tiny_points(
     return Benchmark(
         name="tiny",
         data="pictures" if pictures else "points",
-        card=Card(
-            title="Tiny",
-            summary="Which of four shapes does a drifting point belong to?",
-            licence="Apache-2.0",
-            citation="made by onward.checks",
-            numbers={"rows": len(raw)},
-        ),
+        card=card_of(raw, "Tiny", "Which of four shapes does a drifting point belong to?"),
         task=task,
         protocol=protocol,
         raw=raw,
@@ -159,6 +139,11 @@ def tiny_points(
         recipe="cpu",
         files=() if folder is None else (folder,),
     )
+
+
+def card_of(raw: Table, title: str, summary: str) -> Card:
+    """Return the card of a tiny benchmark."""
+    return Card(title, summary, "Apache-2.0", "made by onward.checks", {"rows": len(raw)})
 
 
 def prepare(table: Table) -> Table:

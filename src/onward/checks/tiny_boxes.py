@@ -8,11 +8,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from onward.checks.digests import digest
+from onward.checks.tiny import card_of
 from onward.protocols import DOMAINS
 from onward.table import images_as_inputs
 from onward.tasks.boxes import Boxes, padded
 from onward.train.recipe import Recipe
-from onward.types import Array, Benchmark, Card, Period, Protocol, Samples, Stream, Table
+from onward.types import Array, Benchmark, Period, Protocol, Samples, Stream, Table
 
 CLASSES = ("disc", "square")
 _LIGHT = {"day": 1.0, "dusk": 0.6, "night": 0.3}
@@ -38,14 +39,7 @@ _RECIPE = Recipe(
 
 
 def tiny_boxes(protocol: Protocol = DOMAINS, model: str = "small_rcnn") -> Benchmark:
-    """Make a benchmark of three domains of eight small frames each.
-
-    Parameters
-    ----------
-    protocol
-        `onward.protocols.DOMAINS`, or `ONLINE`.
-    model
-        What is trained: a detector.
+    """Make a benchmark of three domains of eight small frames each, for a detector.
 
     Examples
     --------
@@ -57,13 +51,7 @@ def tiny_boxes(protocol: Protocol = DOMAINS, model: str = "small_rcnn") -> Bench
     return Benchmark(
         name="tiny",
         data="frames",
-        card=Card(
-            title="Tiny, with boxes",
-            summary="Where are discs and squares in a small frame?",
-            licence="Apache-2.0",
-            citation="made by onward.checks",
-            numbers={"rows": len(raw)},
-        ),
+        card=card_of(raw, "Tiny, with boxes", "Where are discs and squares in a small frame?"),
         task=Boxes(),
         protocol=protocol,
         raw=raw,

@@ -25,14 +25,8 @@ def tiny_like(listed: Listed, card: MethodCard | None = None) -> Benchmark:
 
     It has the benchmark's task kind, its usual protocol with its limits, and lacks what it lacks.
     Of how many samples may be stored, only so many are allowed that it matters. A benchmark of a
-    task kind that has no tiny stream stands for itself.
-
-    Parameters
-    ----------
-    listed
-        The benchmark.
-    card
-        The method that is to learn from it, which may need images.
+    task kind that has no tiny stream stands for itself. The method that is to learn from it may
+    need images.
 
     Examples
     --------
@@ -58,13 +52,6 @@ def tiny_for(method: Any, protocol: str | None = None) -> Benchmark:
 
     A method of the catalogue may need images, or boxes. One that is no gradient method is also the
     one that uses samples without labels.
-
-    Parameters
-    ----------
-    method
-        What `onward.run` takes.
-    protocol
-        The name of one of the tiny stream's.
     """
     card = METHODS.get(method) if isinstance(method, str) else None
     if card is not None and PLACES in card.needs:

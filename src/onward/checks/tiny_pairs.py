@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from onward.benchmarks.tic_recipes import macs_of_a_period
 from onward.checks.digests import digest
+from onward.checks.tiny import card_of
 from onward.data.bags import ZERO_SHOT, retrieval_test, zero_shot_test
 from onward.pairs import made_pairs, pair_type
 from onward.protocols import BUDGET
 from onward.tasks.image_text import ImageText
 from onward.train.recipe import Recipe
-from onward.types import Array, Benchmark, Card, Period, Protocol, Samples, Stream, Table
+from onward.types import Array, Benchmark, Period, Protocol, Samples, Stream, Table
 
 SHAPES = ("disc", "square")
 _COLOURS = {"red": (220, 40, 40), "green": (40, 180, 60), "blue": (50, 70, 220)}
@@ -54,13 +55,7 @@ def tiny_pairs(protocol: Protocol = BUDGET) -> Benchmark:
     return Benchmark(
         name="tiny",
         data="pairs",
-        card=Card(
-            title="Tiny, of images and texts",
-            summary="Which words go with which shape?",
-            licence="Apache-2.0",
-            citation="made by onward.checks",
-            numbers={"rows": len(raw)},
-        ),
+        card=card_of(raw, "Tiny, of images and texts", "Which words go with which shape?"),
         task=ImageText(),
         protocol=replace(protocol, limits=limits),
         raw=raw,

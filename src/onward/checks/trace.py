@@ -25,16 +25,9 @@ class Stop(Exception):
 class Trace:
     """One run by digests.
 
-    Parameters
-    ----------
-    states
-        What the learner saved after each period; None if it cannot save.
-    outputs
-        By (learned_upto, test), the raw outputs for that test; static tests have negative numbers.
-    scores
-        By the same keys, the scores.
-    cost
-        What the run counted, if it was not stopped.
+    ``states`` are what the learner saved after each period, None if it cannot save. Outputs and
+    scores are by (learned_upto, test); static tests have negative numbers. ``cost`` is what the run
+    counted, if it was not stopped.
     """
 
     states: dict[int, str | None] = field(default_factory=dict)
@@ -63,22 +56,7 @@ def trace(
 ) -> Trace:
     """Run a method and name what it does.
 
-    Parameters
-    ----------
-    benchmark
-        What to run it on.
-    chosen
-        The method.
-    seed
-        The run's seed.
-    wrap
-        Put around the learner.
-    upto
-        Stop after this period.
-    limits
-        The budget.
-    watch
-        Called with each event first.
+    Its learner may be wrapped, and its run be stopped after period `upto`.
     """
     found = Trace()
 

@@ -1,6 +1,5 @@
 """``onward budget``: what it would cost, before anything runs."""
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -8,7 +7,8 @@ from rich.table import Table
 
 from onward.benchmarks.tic_budget import EMOJI, SPENDING, MethodCost, TicBudget, tic_budget
 from onward.benchmarks.tic_recipes import SCALES
-from onward.cli.console import console
+from onward.cli.console import console, print_json
+from onward.cli.options import AsJson
 from onward.errors import OnwardError
 from onward.reproduce.words import duration
 
@@ -29,7 +29,7 @@ def budget(
             help="Measure this machine for a few seconds, to tell how long it would take."
         ),
     ] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print what every method costs: steps, pairs, multiply-accumulates, time on this machine.
 
@@ -47,7 +47,7 @@ def budget(
 
         speed = macs_a_second(found.recipe.model)
     if as_json:
-        typer.echo(json.dumps(_plain(found, speed), indent=1))
+        print_json(_plain(found, speed))
     else:
         _print(found, speed)
 

@@ -1,14 +1,15 @@
 """``onward check``: prove it."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from onward.benchmarks import BENCHMARKS, Source
 from onward.benchmarks.clad_data import STREET, street_folder
@@ -20,7 +21,8 @@ from onward.checks.data import rows_to_read
 from onward.checks.tic import check_tic, tic_images
 from onward.checks.tiny_boxes import tiny_boxes
 from onward.checks.tiny_editions import tiny_for, tiny_like
-from onward.cli.console import console
+from onward.cli.console import console, print_json
+from onward.cli.options import AsJson
 from onward.cli.progress import reading
 from onward.cli.source import with_data, with_source
 from onward.data.clad_counts import counts
@@ -38,8 +40,6 @@ from onward.results.keys import known_keys, read_keys
 from onward.results.read import find_folders
 
 app = typer.Typer(help="Check results, methods, streams and data.", no_args_is_help=True)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command()
@@ -61,21 +61,15 @@ def results(
     folders = list(find_folders(folder))
     with reading(len(folders), "run folders", "checking") as progress:
         checked = check_results(folders, keys, rules(), progress)
-    if as_json:
-        plain = [{"folder": str(f.folder), "problem": f.problem} for f in checked.problems]
-        found = {"checked": checked.runs, "problems": plain, "notes": checked.notes}
-        typer.echo(json.dumps(found, indent=1))
-    else:
-        screen = console()
-        for run, problems in checked.wrong.items():
-            screen.print(f"[red]{escape(str(run))}[/]:", soft_wrap=True)
-            for problem in problems:
-                screen.print(f"  {escape(problem)}", soft_wrap=True)
-        for note in checked.notes:
-            screen.print(f"[yellow]note[/]: {escape(note)}", soft_wrap=True)
-        screen.print(f"{checked.runs} run folders checked, {len(checked.wrong)} with problems")
-    if checked.problems:
-        raise typer.Exit(2)
+    plain = [{"folder": str(f.folder), "problem": f.problem} for f in checked.problems]
+    lines = [
+        "\n  ".join([f"[red]{escape(str(run))}[/]:", *map(escape, problems)])
+        for run, problems in checked.wrong.items()
+    ]
+    lines += [f"[yellow]note[/]: {escape(note)}" for note in checked.notes]
+    lines.append(f"{checked.runs} run folders checked, {len(checked.wrong)} with problems")
+    found = {"checked": checked.runs, "problems": plain, "notes": checked.notes}
+    _say(found, lines, as_json=as_json, ok=not checked.problems)
 
 
 @app.command()
@@ -181,18 +175,14 @@ def data(
         made = replace(source, options={**source.options, "missing": "skip"}).load()
     with reading(rows_to_read(made), "rows") as progress:
         problems += [broken.to_json() for broken in check_data(made, progress)]
-    samples = len(made.raw)
-    if as_json:
-        typer.echo(json.dumps({"samples": samples, "problems": problems}, indent=1))
-    else:
-        screen = console()
-        for problem in problems:
-            where = "" if problem["row"] is None else f"row {problem['row']}, {problem['column']}: "
-            screen.print(f"[red]{escape(where)}[/]{escape(problem['problem'])}", soft_wrap=True)
-        columns = ", ".join(made.raw.wide)
-        screen.print(f"{samples:,} samples read in full ({columns}), {len(problems)} problems")
-    if problems:
-        raise typer.Exit(2)
+    samples, lines = len(made.raw), []
+    for problem in problems:
+        where = "" if problem["row"] is None else f"row {problem['row']}, {problem['column']}: "
+        lines.append(f"[red]{escape(where)}[/]{escape(problem['problem'])}")
+    columns = ", ".join(made.raw.wide)
+    lines.append(f"{samples:,} samples read in full ({columns}), {len(problems)} problems")
+    plain = {"samples": samples, "problems": problems}
+    _say(plain, lines, as_json=as_json, ok=not problems)
 
 
 def _soda_folder(source: Source, root: Path | None) -> Path:
@@ -213,11 +203,8 @@ def _named_folder(source: Source, root: Path | None, name: str, what: str) -> Pa
 
 
 def _tic(root: Path, source: Source, listed: Path | None, *, as_json: bool) -> None:
-    given = {
-        name: value
-        for name, value in source.options.items()
-        if name in ("calendar", "shards", "leave_out")
-    }
+    asked = ("calendar", "shards", "leave_out")
+    given = {name: value for name, value in source.options.items() if name in asked}
     found = read_tic(root, side=32, **given, missing="skip", window=0)
     with reading(tic_images(found), "images") as progress:
         broken = check_tic(found, progress)
@@ -226,36 +213,24 @@ def _tic(root: Path, source: Source, listed: Path | None, *, as_json: bool) -> N
         write_names(listed, [*found.flaws, *broken])
     published = published_counts(found)
     wrong = [count for count in found.counts if not count.right]
-    if as_json:
-        told = {
-            name: [count._asdict() for count in counts]
-            for name, counts in (("counts", found.counts), ("published", published))
-        }
-        typer.echo(
-            json.dumps(
-                {"layout": found.layout, **told, "notes": found.notes, "problems": problems},
-                indent=1,
-            )
-        )
-    else:
-        screen = console()
-        if wrong:
-            screen.print(_beside_published(wrong))
-        if published:
-            screen.print(_beside_published(published, judged=False))
-        for note in found.notes:
-            screen.print(escape(note), soft_wrap=True)
-        for problem in problems:
-            screen.print(f"[red]{escape(problem)}[/]", soft_wrap=True)
-        right = len(found.counts) - len(wrong)
-        said = f", {right} of {len(found.counts)} counts as it says itself" * bool(found.counts)
-        screen.print(
-            f"{found.layout}: {len(found.periods)} periods{said}, {tic_images(found):,} images "
-            f"read in full, {len(problems)} problems",
-            soft_wrap=True,
-        )
-    if wrong or problems:
-        raise typer.Exit(2)
+    plain = {
+        "layout": found.layout,
+        "counts": [count._asdict() for count in found.counts],
+        "published": [count._asdict() for count in published],
+        "notes": found.notes,
+        "problems": problems,
+    }
+    right = len(found.counts) - len(wrong)
+    said = f", {right} of {len(found.counts)} counts as it says itself" * bool(found.counts)
+    lines = [
+        *_beside_published(wrong),
+        *_beside_published(published, judged=False),
+        *map(escape, found.notes),
+        *(f"[red]{escape(problem)}[/]" for problem in problems),
+        f"{found.layout}: {len(found.periods)} periods{said}, {tic_images(found):,} images read in "
+        f"full, {len(problems)} problems",
+    ]
+    _say(plain, lines, as_json=as_json, ok=not wrong and not problems)
 
 
 def _clad(root: Path, *, published: bool, as_json: bool) -> None:
@@ -264,22 +239,19 @@ def _clad(root: Path, *, published: bool, as_json: bool) -> None:
     with reading(clad_images(soda), "images") as progress:
         problems = check_clad(soda, progress)
     wrong = [count for count in found if not count.right]
-    if as_json:
-        plain = [count._asdict() for count in found]
-        typer.echo(json.dumps({"counts": plain, "problems": problems}, indent=1))
-    else:
-        screen = console()
-        if published:
-            screen.print(_beside_published(found))
-            screen.print(f"{len(found) - len(wrong)} of {len(found)} counts as published")
-        for problem in problems:
-            screen.print(f"[red]{escape(problem)}[/]", soft_wrap=True)
-        screen.print(f"{clad_images(soda):,} images read in full, {len(problems)} problems")
-    if wrong or problems:
-        raise typer.Exit(2)
+    lines: list[RenderableType] = [*_beside_published(found)]
+    if found:
+        lines.append(f"{len(found) - len(wrong)} of {len(found)} counts as published")
+    lines += [f"[red]{escape(problem)}[/]" for problem in problems]
+    lines.append(f"{clad_images(soda):,} images read in full, {len(problems)} problems")
+    plain = {"counts": [count._asdict() for count in found], "problems": problems}
+    _say(plain, lines, as_json=as_json, ok=not wrong and not problems)
 
 
-def _beside_published(found: Sequence[Count], *, judged: bool = True) -> Table:
+def _beside_published(found: Sequence[Count], *, judged: bool = True) -> Iterator[RenderableType]:
+    """Yield a table of counts, if there are any."""
+    if not found:
+        return
     table = Table(box=None, padding=(0, 2))
     for column in ("published in", "what", "expected", "found"):
         table.add_column(column, justify="right" if column in ("expected", "found") else "left")
@@ -287,25 +259,33 @@ def _beside_published(found: Sequence[Count], *, judged: bool = True) -> Table:
         style = "red" if judged and not count.right else ""
         numbers = (f"{count.expected:,}", f"{count.found:,}")
         table.add_row(count.source, count.what, *numbers, style=style)
-    return table
+    yield table
+
+
+def _say(plain: Any, lines: Iterable[RenderableType], *, as_json: bool, ok: bool) -> None:
+    """Print what was found, as JSON or for people; end with exit code 2 if not all is well."""
+    if as_json:
+        print_json(plain)
+    else:
+        screen = console()
+        for line in lines:
+            screen.print(line, soft_wrap=isinstance(line, str))
+    if not ok:
+        raise typer.Exit(2)
 
 
 _STYLES = {"passed": "green", "failed": "bold red", "skipped": "yellow"}
 
 
 def _print(report: Report, *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(report.to_json(), indent=1))
-    else:
-        screen = console()
-        for finding in report:
-            style = _STYLES[finding.status]
-            screen.print(f"[{style}]{finding.status:8}[/] {escape(finding.sentence)}")
-            if finding.detail:
-                screen.print(f"         [dim]{escape(finding.detail)}[/]")
-        screen.print(
-            f"{report.kind} {report.subject}: {len(report.passed)} checks passed, "
-            f"{len(report.failed)} failed, {len(report.skipped)} skipped"
-        )
-    if not report.ok:
-        raise typer.Exit(2)
+    lines = []
+    for finding in report:
+        style = _STYLES[finding.status]
+        lines.append(f"[{style}]{finding.status:8}[/] {escape(finding.sentence)}")
+        if finding.detail:
+            lines.append(f"         [dim]{escape(finding.detail)}[/]")
+    lines.append(
+        f"{report.kind} {report.subject}: {len(report.passed)} checks passed, "
+        f"{len(report.failed)} failed, {len(report.skipped)} skipped"
+    )
+    _say(report.to_json(), map(Text.from_markup, lines), as_json=as_json, ok=report.ok)

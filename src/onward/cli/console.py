@@ -1,6 +1,13 @@
-"""The console that commands print to."""
+"""The console that commands print to, and what several of them print."""
 
+import json
+from typing import Any
+
+import typer
 from rich.console import Console
+from rich.markup import escape
+
+from onward.types import Card
 
 # A pipe or a file has no width of its own; the tables are laid out for this many columns.
 PIPE_WIDTH = 100
@@ -9,6 +16,18 @@ PIPE_WIDTH = 100
 def console() -> Console:
     """Return a console for results: as wide as the terminal, never narrower than a table."""
     found = Console(highlight=False)
-    if found.is_terminal:
-        return found
-    return Console(highlight=False, width=PIPE_WIDTH)
+    return found if found.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+
+
+def print_json(plain: Any) -> None:
+    """Print plain data as JSON."""
+    typer.echo(json.dumps(plain, indent=1))
+
+
+def tell(screen: Console, card: Card) -> None:
+    """Print what is left out of the data, what is missing in it, and what else is to be known."""
+    told = card.numbers
+    for reason, count in told.get("left_out", {}).items():
+        screen.print(f"[yellow]left out:[/] {count:,} rows {escape(reason)}", soft_wrap=True)
+    for line in (*told.get("gaps", ()), *told.get("notes", ())):
+        screen.print(f"[yellow]mind:[/] {escape(line)}", soft_wrap=True)

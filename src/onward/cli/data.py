@@ -1,6 +1,5 @@
 """``onward data``: look at data, and make some."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -8,8 +7,8 @@ import typer
 from rich.table import Table
 
 from onward.benchmarks import Source
-from onward.cli.console import console
-from onward.cli.options import parse_seeds
+from onward.cli.console import console, print_json
+from onward.cli.options import AsJson, parse_seeds
 from onward.cli.progress import reading
 from onward.cli.source import with_data, with_source
 from onward.data import emoji_history
@@ -29,7 +28,7 @@ app = typer.Typer(help="Look at data, and make some.", no_args_is_help=True)
 def describe(
     *,
     source: Source,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Describe data: what was understood, what each period holds, and what to mind.
 
@@ -47,7 +46,7 @@ def describe(
     with reading(len(made.raw) if "image" in made.raw.wide else 0, "images") as progress:
         found = description(made, progress=progress)
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        print_json(found)
         return
     screen = console()
     for line in lines(found, next_command(source.data, source.options)):
@@ -132,7 +131,7 @@ def _describe_emoji(*, as_json: bool) -> None:
     card = emoji_history.card()
     samples = len(emoji_history.load_emoji())
     if as_json:
-        typer.echo(json.dumps(card, indent=1))
+        print_json(card)
         return
     screen = console()
     screen.print(f"[bold]{card['title']}[/]: {samples} samples, hashes verified")

@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from onward.cli.console import console
+from onward.cli.options import Jobs
 from onward.cli.progress import live, resumable
-from onward.demo import jobs, write_demo_page
+from onward.demo import jobs as all_jobs
+from onward.demo import write_demo_page
 from onward.report.summary import summarise
 from onward.report.terminal import tables
 from onward.sweep import cores, sweep
@@ -17,19 +19,17 @@ from onward.sweep import cores, sweep
 def demo(
     *,
     out: Annotated[Path, typer.Option(help="Where results and page go.")] = Path("onward-demo"),
-    workers: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Worker processes; one per core by default.")
-    ] = None,
+    jobs: Jobs = None,
 ) -> None:
     """See a model go stale on ten years of emoji, and methods that keep it fresh.
 
     Five methods, five seeds, two protocols: fifty runs, a table, and a page to show.
     """
     screen = console()
-    wanted = jobs()
+    wanted = all_jobs()
     begun = time.monotonic()
     with resumable(out), live(len(wanted), periods=7) as watch:
-        records = sweep(wanted, out / "results", workers=workers or cores(), watch=watch)
+        records = sweep(wanted, out / "results", workers=jobs or cores(), watch=watch)
     summaries = summarise(records)
     for table in tables(summaries):
         screen.print(table)

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from onward.benchmarks import BENCHMARKS, Source
-from onward.cli.console import console
+from onward.cli.console import console, tell
+from onward.cli.options import AsJson
 from onward.cli.progress import progress_bar
-from onward.cli.told import told
 from onward.data.imagenet_subtrees import read_subtrees
 from onward.errors import unknown
 from onward.files import storage, write_atomic
@@ -60,7 +60,7 @@ def evaluate(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides what tests and what does not.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Evaluate a CLIP model as it is: retrieval, zero-shot and static tasks, by period.
 
@@ -102,8 +102,7 @@ def evaluate(
     screen.print(f"{chosen.name} ({size}); weights: {chosen.weights}", markup=False, soft_wrap=True)
     if chosen.weights == RANDOM:
         screen.print("random weights know nothing: give --weights FILE or --pretrained TAG")
-    for line in told(loaded.card):
-        screen.print(line, soft_wrap=True)
+    tell(screen, loaded.card)
     for table in tables(found):
         screen.print(table)
     for remark in remarks(found):

@@ -1,8 +1,7 @@
 """``onward list``: what there is."""
 
 import itertools
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -12,16 +11,18 @@ from rich.table import Table
 
 from onward.benchmarks import BENCHMARKS
 from onward.benchmarks.backbones import BACKBONES
+from onward.benchmarks.listed import Listed
 from onward.catalogue import Catalogue
-from onward.cli.console import console
+from onward.cli.console import console, print_json
+from onward.cli.options import AsJson
 from onward.configs import TABLES
 from onward.data import emoji_history
 from onward.data.street.drives import FRAMES
 from onward.fit import NEEDS
 from onward.grid import grid
 from onward.memory import MEMORIES
-from onward.methods import METHODS
-from onward.metrics import METRICS
+from onward.methods import METHODS, MethodCard
+from onward.metrics import METRICS, Metric
 from onward.models import MODELS
 from onward.reproduce.plan import RECIPES
 from onward.reproduce.table import PaperTable
@@ -49,7 +50,7 @@ def list_catalogue(
         Kind | None, typer.Argument(help="What to list; everything by default.")
     ] = None,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List what there is: by default everything but the grid.
 
@@ -60,9 +61,9 @@ def list_catalogue(
     if kind is Kind.grid:
         _list_grid(as_json=as_json)
         return
-    found = {k.value: _with_origins(k) for k in kinds if k is not Kind.grid}
+    found = {k.value: _entries(k) for k in kinds if k is not Kind.grid}
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        print_json(found)
         return
     screen = console()
     for name, entries in found.items():
@@ -77,66 +78,56 @@ def list_catalogue(
         screen.print()
 
 
-_CATALOGUES: Mapping[Kind, Catalogue[Any]] = {
-    Kind.benchmarks: BENCHMARKS,
-    Kind.methods: METHODS,
-    Kind.metrics: METRICS,
-    Kind.tasks: TASKS,
-    Kind.models: MODELS,
-    Kind.memories: MEMORIES,
-    Kind.tables: TABLES,
+def _summary_and_source(entry: MethodCard | Metric) -> dict[str, Any]:
+    return {"summary": entry.summary, "source": entry.source}
+
+
+def _benchmark(listed: Listed) -> dict[str, Any]:
+    return {
+        "summary": listed.summary,
+        "task": listed.task.name,
+        "data": list(listed.data),
+        "protocols": list(listed.protocols),
+        "recipes": list(listed.recipes),
+    }
+
+
+def _table(table: PaperTable) -> dict[str, Any]:
+    found: dict[str, Any] = {"summary": table.title, "rows": len(table.rows)}
+    for recipe in RECIPES:
+        runs, seconds = table.cost(recipe)
+        found[f"runs, CPU time ({recipe})"] = f"{runs}, {duration(seconds)}"
+    return found
+
+
+# Catalogues, and what is told of an entry beside its name.
+_CATALOGUES: Mapping[Kind, tuple[Mapping[str, Any], Callable[[Any], dict[str, Any]]]] = {
+    Kind.benchmarks: (BENCHMARKS, _benchmark),
+    Kind.methods: (METHODS, _summary_and_source),
+    Kind.metrics: (METRICS, _summary_and_source),
+    Kind.tasks: (TASKS, lambda it: {"summary": _first_line(type(it)), "headline": it.headline}),
+    Kind.models: (MODELS, lambda card: {"summary": card.summary}),
+    Kind.memories: (MEMORIES, lambda it: {"summary": _first_line(it)}),
+    Kind.tables: (TABLES, _table),
+    Kind.backbones: (BACKBONES, lambda card: {"summary": card.summary}),
 }
 
 
-def _with_origins(kind: Kind) -> list[dict[str, Any]]:
+def _entries(kind: Kind) -> list[dict[str, Any]]:
     """Return the entries, and of those that other packages have added, which one has."""
-    entries, catalogue = _entries(kind), _CATALOGUES.get(kind)
-    origins = [catalogue.origin(entry["name"]) for entry in entries] if catalogue else []
+    if kind is Kind.data:
+        return _data()
+    catalogue, told = _CATALOGUES[kind]
+    entries = [{"name": name, **told(entry)} for name, entry in catalogue.items()]
+    if not isinstance(catalogue, Catalogue):
+        return entries
+    origins = [catalogue.origin(name) or "" for name in catalogue]
     if not any(origins):
         return entries
-    return [
-        entry | {"added by": origin or ""} for entry, origin in zip(entries, origins, strict=True)
-    ]
+    return [entry | {"added by": by} for entry, by in zip(entries, origins, strict=True)]
 
 
-def _entries(kind: Kind) -> list[dict[str, Any]]:
-    if kind is Kind.benchmarks:
-        return [
-            {
-                "name": name,
-                "summary": listed.summary,
-                "task": listed.task.name,
-                "data": list(listed.data),
-                "protocols": list(listed.protocols),
-                "recipes": list(listed.recipes),
-            }
-            for name, listed in BENCHMARKS.items()
-        ]
-    if kind is Kind.methods:
-        return [
-            {"name": c.name, "summary": c.summary, "source": c.source} for c in METHODS.values()
-        ]
-    if kind is Kind.metrics:
-        return [
-            {"name": m.name, "summary": m.summary, "source": m.source} for m in METRICS.values()
-        ]
-    if kind is Kind.tasks:
-        return [
-            {"name": task.name, "summary": _first_line(type(task)), "headline": task.headline}
-            for task in TASKS.values()
-        ]
-    if kind is Kind.models:
-        return [{"name": card.name, "summary": card.summary} for card in MODELS.values()]
-    if kind is Kind.memories:
-        return [{"name": name, "summary": _first_line(made)} for name, made in MEMORIES.items()]
-    if kind is Kind.tables:
-        return [
-            {"name": table.name, "summary": table.title, "rows": len(table.rows)}
-            | {f"runs, CPU time ({recipe})": _cost(table, recipe) for recipe in RECIPES}
-            for table in TABLES.values()
-        ]
-    if kind is Kind.backbones:
-        return [{"name": name, "summary": card.summary} for name, card in BACKBONES.items()]
+def _data() -> list[dict[str, Any]]:
     card = emoji_history.card()
     return [
         {
@@ -157,7 +148,7 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
 def _list_grid(*, as_json: bool) -> None:
     cells = grid()
     if as_json:
-        typer.echo(json.dumps([cell.to_json() for cell in cells], indent=1))
+        print_json([cell.to_json() for cell in cells])
         return
     screen, running = console(), sum(cell.runs for cell in cells)
     table = Table(title="grid", title_justify="left", title_style="bold", box=None, padding=(0, 2))
@@ -189,11 +180,6 @@ def _list_grid(*, as_json: bool) -> None:
 
 def _first_line(thing: Any) -> str:
     return (thing.__doc__ or "").strip().split("\n")[0]
-
-
-def _cost(table: PaperTable, recipe: str) -> str:
-    runs, seconds = table.cost(recipe)
-    return f"{runs}, {duration(seconds)}"
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from onward.benchmarks import changed
 from onward.cli.console import console
-from onward.cli.options import parse_pairs
+from onward.cli.options import CheckpointSeconds, parse_pairs
 from onward.cli.progress import progress_bar, resumable
 from onward.data.past import read_past
 from onward.errors import unknown
@@ -27,9 +27,7 @@ def pretrain(
     training: Annotated[
         list[str] | None, typer.Option(help="Another number of the recipe, such as epochs=10.")
     ] = None,
-    checkpoint_seconds: Annotated[
-        float, typer.Option(min=0, help="How much work a kill may cost at most.")
-    ] = 30.0,
+    checkpoint_seconds: CheckpointSeconds = 30.0,
 ) -> None:
     """Pre-train an encoder by MoCo v2 on the unlabelled images from before the first period.
 

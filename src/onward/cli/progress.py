@@ -7,13 +7,7 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from onward.turns import Event, Watch
 
@@ -21,12 +15,7 @@ from onward.turns import Event, Watch
 def progress_bar(done: str, *more: str) -> Progress:
     """Return a bar on the error stream, with the time that is left; none without a terminal.
 
-    Parameters
-    ----------
-    done
-        What stands in front of the bar, as a template of rich.
-    more
-        What stands behind it.
+    Templates of rich stand in front of it and behind it.
     """
     console = Console(stderr=True)
     return Progress(
@@ -44,12 +33,7 @@ def progress_bar(done: str, *more: str) -> Progress:
 
 @contextlib.contextmanager
 def live(runs: int, periods: int) -> Iterator[Watch]:
-    """Show progress over `runs` runs of `periods` periods each, on the error stream.
-
-    Yields
-    ------
-    A function to watch the runs with.
-    """
+    """Show progress over runs of so many periods on the error stream; yield what watches them."""
     progress = progress_bar(
         "[bold]{task.fields[runs_done]}/{task.fields[runs]} runs",
         "[cyan]{task.fields[now]}",
@@ -84,12 +68,7 @@ def live(runs: int, periods: int) -> Iterator[Watch]:
 
 @contextlib.contextmanager
 def reading(total: int, what: str, verb: str = "reading") -> Iterator[Callable[[int], None]]:
-    """Show how many of `total` things have been read, or made, on the error stream.
-
-    Yields
-    ------
-    A function to call with how many more have been.
-    """
+    """Show how many things have been read, or made; yield what to call with how many more."""
     progress = progress_bar(f"{verb} {{task.completed:,.0f}} of {{task.total:,.0f}} {what}")
     bar = progress.add_task("", total=total)
     with progress:

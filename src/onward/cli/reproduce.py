@@ -1,14 +1,13 @@
 """``onward reproduce``: a published table by command."""
 
-import json
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from onward.cli.console import console
-from onward.cli.options import parse_seeds
+from onward.cli.console import console, print_json
+from onward.cli.options import AsJson, Jobs, Where, parse_seeds
 from onward.cli.progress import live, resumable
 from onward.cli.voice import only_once
 from onward.configs import find_table
@@ -18,7 +17,7 @@ from onward.reproduce.files import to_json, write
 from onward.reproduce.plan import plan
 from onward.reproduce.terminal import render
 from onward.reproduce.words import duration
-from onward.sweep import On, benchmark_of, cores
+from onward.sweep import benchmark_of, cores
 
 
 def reproduce(
@@ -42,13 +41,9 @@ def reproduce(
         list[str] | None,
         typer.Option(help='A row, or a pattern such as "linear/*". May be repeated.'),
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes; one per core by default.")
-    ] = None,
-    on: Annotated[
-        On, typer.Option(help="Where workers are: local, or on a ray cluster.")
-    ] = "local",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    jobs: Jobs = None,
+    on: Where = "local",
+    as_json: AsJson = False,
 ) -> None:
     """Make a published table again: ours beside theirs, and what the paper claims, checked.
 
@@ -76,7 +71,7 @@ def reproduce(
     only_once()
     files = write(outcome, out)
     if as_json:
-        typer.echo(json.dumps(to_json(outcome), indent=1))
+        print_json(to_json(outcome))
         return
     screen = console()
     screen.print(render(outcome))

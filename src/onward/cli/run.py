@@ -1,6 +1,5 @@
 """``onward run``: run methods on a benchmark."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -9,18 +8,26 @@ from rich.markup import escape
 
 from onward.benchmarks import Source
 from onward.budget import Budget
-from onward.cli.console import console
-from onward.cli.metric import MoreMetrics
-from onward.cli.options import parse_budget, parse_pairs, parse_seeds
+from onward.cli.console import console, print_json, tell
+from onward.cli.options import (
+    AsJson,
+    CheckpointSeconds,
+    Jobs,
+    MoreMetrics,
+    Seeds,
+    Where,
+    parse_budget,
+    parse_pairs,
+    parse_seeds,
+)
 from onward.cli.progress import live, resumable
 from onward.cli.source import with_source
-from onward.cli.told import told
 from onward.cli.voice import only_once
 from onward.learners import choose
 from onward.report.summary import by_setting, summarise
 from onward.report.terminal import tables, to_json
 from onward.report.verdict import findings
-from onward.sweep import Job, On, benchmark_of, cores, sweep
+from onward.sweep import Job, benchmark_of, cores, sweep
 from onward.tuning import load_tuned
 from onward.turns import Event
 
@@ -35,11 +42,9 @@ def run(
             help="A method (onward list methods) or path/to/file.py:Name. May be repeated."
         ),
     ],
-    seeds: Annotated[str, typer.Option(help="Such as 0, 0-4 or 0,2,5-7.")] = "0",
+    seeds: Seeds = "0",
     out: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes; one per core by default.")
-    ] = None,
+    jobs: Jobs = None,
     option: Annotated[
         list[str] | None, typer.Option(help="An option of the method, name=value.")
     ] = None,
@@ -51,14 +56,10 @@ def run(
         Path | None, typer.Option(help="Use the settings that onward tune chose, from its folder.")
     ] = None,
     predictions: Annotated[bool, typer.Option(help="Keep every single decision.")] = True,
-    checkpoint_seconds: Annotated[
-        float, typer.Option(min=0, help="How much work a kill may cost at most.")
-    ] = 30.0,
-    on: Annotated[
-        On, typer.Option(help="Where workers are: local, or on a ray cluster.")
-    ] = "local",
+    checkpoint_seconds: CheckpointSeconds = 30.0,
+    on: Where = "local",
     metric: MoreMetrics = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run methods on a benchmark, or finish what was begun.
 
@@ -101,11 +102,10 @@ def run(
     only_once()
     summaries = summarise(records, metric or ())
     if as_json:
-        typer.echo(json.dumps(to_json(summaries), indent=1))
+        print_json(to_json(summaries))
         return
     screen = console()
-    for line in told(made.card):
-        screen.print(line, soft_wrap=True)
+    tell(screen, made.card)
     for table in tables(summaries):
         screen.print(table)
     if len(summaries) > 1:

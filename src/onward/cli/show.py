@@ -1,13 +1,12 @@
 """``onward show``: what came out."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from onward.cli.console import console
-from onward.cli.metric import MoreMetrics
+from onward.cli.console import console, print_json
+from onward.cli.options import AsJson, MoreMetrics
 from onward.report.summary import summarise, unfinished
 from onward.report.terminal import tables, to_json
 from onward.results.read import find_folders
@@ -18,13 +17,13 @@ def show(
     results: Annotated[Path, typer.Argument(help="A results folder, or one run's folder.")],
     *,
     metric: MoreMetrics = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the results in a folder: mean ± deviation over seeds, and what they cost."""
     records = [load_record(folder) for folder in find_folders(results)]
     summaries = summarise(records, metric or ())
     if as_json:
-        typer.echo(json.dumps(to_json(summaries), indent=1))
+        print_json(to_json(summaries))
         return
     screen = console()
     for table in tables(summaries):

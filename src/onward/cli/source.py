@@ -20,121 +20,61 @@ from onward.data.soda import is_soda
 from onward.data.tic_folder import is_tic
 from onward.errors import unknown
 
+
+def _option(kind: Any, words: str, *names: str, **limits: Any) -> Any:
+    """Return the type of an option that may be left out."""
+    return Annotated[kind | None, typer.Option(*names, help=words, **limits)]
+
+
+def _flag(name: str, words: str) -> Any:
+    return Annotated[bool, typer.Option(f"--{name.replace('_', '-')}", help=words)]
+
+
 _LOADED = {
-    "time_column": Annotated[str | None, typer.Option(help="yours: when a sample is from.")],
-    "label_column": Annotated[str | None, typer.Option(help="yours: what is predicted.")],
-    "image_column": Annotated[str | None, typer.Option(help="yours: paths or bytes of images.")],
-    "group_column": Annotated[
-        str | None, typer.Option(help="yours: what must not be on both sides of a split.")
-    ],
-    "id_column": Annotated[str | None, typer.Option(help="yours: what names a sample.")],
-    "feature_column": Annotated[
-        list[str] | None, typer.Option(help="yours: an input column. May be repeated.")
-    ],
-    "periods": Annotated[
-        str | None,
-        typer.Option(help='yours: monthly, yearly, a number, or dates "2020-01-01,2021-01-01".'),
-    ],
-    "features": Annotated[
-        str | None, typer.Option(help="Which features of the data, or image for its images.")
-    ],
-    "size": Annotated[int | None, typer.Option(min=8, help="Side of the images.")],
-    "missing": Annotated[
-        str | None, typer.Option(help="If images are missing: stop, or skip and record it.")
-    ],
-    "day_first": Annotated[
-        bool | None,
-        typer.Option("--day-first/--month-first", help="yours: how 03/04/2020 is meant."),
-    ],
-    "text_width": Annotated[
-        int | None, typer.Option(help="yours: how many columns words share. Default: 512.")
-    ],
-    "model": Annotated[
-        str | None,
-        typer.Option(help="What is trained: linear, mlp, convnet, resnet18, a detector, a CLIP…"),
-    ],
-    "backbone": Annotated[
-        str | None,
-        typer.Option(help="clear: a pre-trained encoder for its images: onward list backbones."),
-    ],
-    "weights": Annotated[
-        str | None,
-        typer.Option(help="clear: the backbone's weights; clad, tic: those to start from."),
-    ],
-    "configuration": Annotated[
-        int | None, typer.Option(help="iirc: which order of classes. Default: that of the seed.")
-    ],
-    "edition": Annotated[str | None, typer.Option(help="iirc, ImageNet: full or lite.")],
-    "incremental": Annotated[
-        bool, typer.Option("--incremental", help="iirc: plain classes, no superclasses.")
-    ],
-    "subclasses_only": Annotated[
-        bool, typer.Option("--subclasses-only", help="iirc: leave superclasses out.")
-    ],
-    "judge": Annotated[
-        str | None, typer.Option(help="iirc, clad: what is tested, test or validation.")
-    ],
-    "hierarchy": Annotated[
-        str | None, typer.Option(help="iirc: a JSON file with a hierarchy of yours.")
-    ],
-    "validation": Annotated[
-        float | None, typer.Option(help="iirc, tic: share that is held back for validation.")
-    ],
-    "subgroups": Annotated[str | None, typer.Option(help="iirc, emoji: chosen or all.")],
-    "order": Annotated[
-        str | None, typer.Option(help="iirc, images in folders: released or sorted.")
-    ],
-    "curve": Annotated[
-        int | None, typer.Option(help="clad-c: also test after every so many objects.")
-    ],
-    "min_area": Annotated[
-        float | None, typer.Option(help="clad-c: leave smaller objects out. Default: 1024 pixels.")
-    ],
-    "drop_occluded": Annotated[
-        int | None, typer.Option(help="clad-c: leave objects with this occluded out. Default: 0.")
-    ],
-    "frames": Annotated[int | None, typer.Option(help="clad, street: about how many frames.")],
-    "scale": Annotated[
-        str | None,
-        typer.Option(help=f"tic, recipe paper: the size of the paper's, {', '.join(SCALES)}."),
-    ],
-    "splits": Annotated[
-        int | None, typer.Option(help="tic, emoji: deal all pairs into so many parts at random.")
-    ],
-    "filtered": Annotated[
-        str | None,
-        typer.Option(help="tic, emoji: which pairs are learned, all, basic or bestpool."),
-    ],
-    "calendar": Annotated[str | None, typer.Option(help="tic: yearly or monthly.")],
-    "shards": Annotated[
-        str | None, typer.Option(help="tic, lists of ids: your pool, several joined by '::'.")
-    ],
-    "leave_out": Annotated[
-        str | None,
-        typer.Option(help="tic: a list of samples to leave out: onward check data --list."),
-    ],
-    "grain": Annotated[
-        str | None, typer.Option(help="online: samples shown at a time, or day. Default: 10.")
-    ],
-    "new_classes": Annotated[
-        bool, typer.Option("--new-classes", help="Let classes arrive over time.")
-    ],
+    "time_column": _option(str, "yours: when a sample is from."),
+    "label_column": _option(str, "yours: what is predicted."),
+    "image_column": _option(str, "yours: paths or bytes of images."),
+    "group_column": _option(str, "yours: what must not be on both sides of a split."),
+    "id_column": _option(str, "yours: what names a sample."),
+    "feature_column": _option(list[str], "yours: an input column. May be repeated."),
+    "periods": _option(str, 'yours: monthly, yearly, a number, or dates "2020-01-01,2021-01-01".'),
+    "features": _option(str, "Which features of the data, or image for its images."),
+    "size": _option(int, "Side of the images.", min=8),
+    "missing": _option(str, "If images are missing: stop, or skip and record it."),
+    "day_first": _option(bool, "yours: how 03/04/2020 is meant.", "--day-first/--month-first"),
+    "text_width": _option(int, "yours: how many columns words share. Default: 512."),
+    "model": _option(str, "What is trained: linear, mlp, convnet, resnet18, a detector, a CLIP…"),
+    "backbone": _option(str, "clear: a pre-trained encoder for its images: onward list backbones."),
+    "weights": _option(str, "clear: the backbone's weights; clad, tic: those to start from."),
+    "configuration": _option(int, "iirc: which order of classes. Default: that of the seed."),
+    "edition": _option(str, "iirc, ImageNet: full or lite."),
+    "incremental": _flag("incremental", "iirc: plain classes, no superclasses."),
+    "subclasses_only": _flag("subclasses_only", "iirc: leave superclasses out."),
+    "judge": _option(str, "iirc, clad: what is tested, test or validation."),
+    "hierarchy": _option(str, "iirc: a JSON file with a hierarchy of yours."),
+    "validation": _option(float, "iirc, tic: share that is held back for validation."),
+    "subgroups": _option(str, "iirc, emoji: chosen or all."),
+    "order": _option(str, "iirc, images in folders: released or sorted."),
+    "curve": _option(int, "clad-c: also test after every so many objects."),
+    "min_area": _option(float, "clad-c: leave smaller objects out. Default: 1024 pixels."),
+    "drop_occluded": _option(int, "clad-c: leave objects with this occluded out. Default: 0."),
+    "frames": _option(int, "clad, street: about how many frames."),
+    "scale": _option(str, f"tic, recipe paper: the size of the paper's, {', '.join(SCALES)}."),
+    "splits": _option(int, "tic, emoji: deal all pairs into so many parts at random."),
+    "filtered": _option(str, "tic, emoji: which pairs are learned, all, basic or bestpool."),
+    "calendar": _option(str, "tic: yearly or monthly."),
+    "shards": _option(str, "tic, lists of ids: your pool, several joined by '::'."),
+    "leave_out": _option(str, "tic: a list of samples to leave out: onward check data --list."),
+    "grain": _option(str, "online: samples shown at a time, or day. Default: 10."),
+    "new_classes": _flag("new_classes", "Let classes arrive over time."),
 }
 # Options whose name in `onward.load` is another than on the command line.
 _RENAMED = {"feature_column": "feature_columns"}
 _CHOSEN = {
-    "data": Annotated[
-        str | None,
-        typer.Option(help="Which data: onward list data, or a file or folder of yours."),
-    ],
-    "protocol": Annotated[
-        str | None, typer.Option(help="What is revealed and tested when: onward list benchmarks.")
-    ],
+    "data": _option(str, "Which data: onward list data, or a file or folder of yours."),
+    "protocol": _option(str, "What is revealed and tested when: onward list benchmarks."),
     "recipe": Annotated[str, typer.Option(help="How it is trained.")],
-    "training": Annotated[
-        list[str] | None,
-        typer.Option(help="Another number of the recipe, such as learning_rate=0.3."),
-    ],
+    "training": _option(list[str], "Another number of the recipe, such as learning_rate=0.3."),
 }
 _DEFAULTS = {
     "recipe": "cpu",
@@ -196,6 +136,7 @@ def _extended(
     parameters: list[inspect.Parameter],
     make: Callable[..., Source],
 ) -> Callable[..., None]:
+    """Add parameters to a command, which `make` turns into its source."""
     own = [p for p in inspect.signature(command).parameters.values() if p.name != "source"]
     names = {parameter.name for parameter in parameters}
 

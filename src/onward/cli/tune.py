@@ -8,7 +8,7 @@ from rich.table import Table
 
 from onward.benchmarks import Source
 from onward.cli.console import console
-from onward.cli.options import parse_budget, parse_grid, parse_seeds
+from onward.cli.options import AsJson, Jobs, Seeds, parse_budget, parse_grid, parse_seeds
 from onward.cli.progress import live, resumable
 from onward.cli.source import with_source
 from onward.sweep import cores
@@ -31,16 +31,14 @@ def tune(
         ),
     ],
     first: Annotated[int, typer.Option(min=1, help="How many periods may be used.")] = 3,
-    seeds: Annotated[str, typer.Option(help="Such as 0, 0-4 or 0,2,5-7.")] = "0",
+    seeds: Seeds = "0",
     budget: Annotated[
         list[str] | None,
         typer.Option(help=f"What it may cost in all, such as runs=20: {', '.join(COUNTED)}."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Where tuned.json and its runs go.")] = Path("tuned"),
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes; one per core by default.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
 ) -> None:
     """Choose hyperparameters on the first periods only, and write down what that cost.
 

@@ -19,10 +19,7 @@ _SHARED = ("run", "reproduce")
 def one_voice(command: str | None) -> Iterator[None]:
     """End with one message and exit code 2 for a user's mistake, whoever notices it.
 
-    Parameters
-    ----------
-    command
-        The one that is given: not all can be shared out among processes.
+    Not every command can be shared out among processes.
     """
     try:
         team = crew()

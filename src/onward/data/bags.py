@@ -11,16 +11,9 @@ ZERO_SHOT = "zero_shot"
 def retrieval_test(images: Rows, texts: Rows, image_of: Rows, rng: np.random.Generator) -> Samples:
     """Ask each image for its texts and each text for its image.
 
-    Parameters
-    ----------
-    images
-        Rows with an image alone.
-    texts
-        Rows with a text alone.
-    image_of
-        For each text, which of the images it belongs to; an image has one or more.
-    rng
-        Draws the order in which they are shown.
+    Rows of `images` have an image alone, those of `texts` a text alone; `image_of` says for each
+    text which of the images it belongs to, of which each has one or more. They are shown in a
+    random order.
 
     Examples
     --------
@@ -39,12 +32,7 @@ def retrieval_test(images: Rows, texts: Rows, image_of: Rows, rng: np.random.Gen
 def right_answers(image_of: Rows, images: int) -> Rows:
     """Return what is right for each image, then for each text: rows of places, -1 behind the last.
 
-    Parameters
-    ----------
-    image_of
-        For each text, which image it belongs to.
-    images
-        How many there are; each has a text.
+    `image_of` says for each text which image it belongs to; each image has one.
 
     Examples
     --------
@@ -64,16 +52,8 @@ def right_answers(image_of: Rows, images: int) -> Rows:
 def zero_shot_test(images: Rows, classes: Rows, prompts: Rows, rng: np.random.Generator) -> Samples:
     """Ask each image for its class, among the prompts of all, which ask nothing.
 
-    Parameters
-    ----------
-    images
-        Rows with an image alone.
-    classes
-        The number of each one's class.
-    prompts
-        Rows with the prompts, in the order of classes.
-    rng
-        Draws the order in which images are shown.
+    `classes` has the number of each image's class, `prompts` the rows with the prompts in that
+    order. Images are shown in a random order.
     """
     order = rng.permutation(len(images))
     labels = np.concatenate([classes[order], np.full(len(prompts), -1)])

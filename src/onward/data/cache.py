@@ -23,12 +23,8 @@ def cache_folder() -> Path:
 def cached(key: str, compute: Callable[[], Array]) -> Array:
     """Return the array stored under this key, computing and storing it if there is none.
 
-    Parameters
-    ----------
-    key
-        Names the content completely: what it was computed from, and how.
-    compute
-        Called on a miss, or if the stored file is not what was stored.
+    The key names the content completely: what it was computed from, and how. If the stored file is
+    not what was stored, it is computed again.
     """
     path, seal = cache_folder() / f"{key}.npy", cache_folder() / f"{key}.sha256"
     try:

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from onward.data.dated_pairs import DatedPairs
-from onward.data.webdataset_loader import webdataset
+from onward.data.tar_index import webdataset
 from onward.types import Rows
 
 

@@ -2,15 +2,16 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from onward.data.hashing import hash_rows
+from onward.data.images import NoisyImages
 from onward.data.pickled import read_pickle
 from onward.errors import OnwardError
 from onward.types import Rows, Table
@@ -31,22 +32,15 @@ def cifar_folder(root: Path) -> Path | None:
 
 
 @dataclass(frozen=True, eq=False)
-class PlanarImages:
+class PlanarImages(NoisyImages):
     """A wide column of images as CIFAR stores them, colour by colour, in several files.
 
-    Parameters
-    ----------
-    parts
-        Bytes of shape (samples, 3,072), one array per file.
-    noise
-        Random images in place of some rows: checks put them where a future must not matter.
-    noised
-        Which one each row has; -1 for its own.
+    Each of ``parts`` has the bytes of one file, of shape (samples, 3,072).
     """
 
+    _NOISES: ClassVar[int] = 64
+
     parts: tuple[NDArray[np.uint8], ...]
-    noise: NDArray[np.uint8] | None = None
-    noised: Rows | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -57,7 +51,9 @@ class PlanarImages:
         """Return the images of these rows as RGB bytes."""
         # Not copied into another order: networks read colour by colour too.
         planes = self._flat(rows).reshape(-1, _PLANES, _SIDE, _SIDE)
-        return planes.transpose(0, 2, 3, 1)
+        images = planes.transpose(0, 2, 3, 1)
+        self.put_noise(images, rows)
+        return images
 
     def _flat(self, rows: Rows) -> NDArray[np.uint8]:
         found = np.empty((len(rows), _WIDTH), np.uint8)
@@ -69,17 +65,7 @@ class PlanarImages:
             elif here.any():
                 found[here] = part[rows[here] - first]
             first += len(part)
-        if self.noise is not None and self.noised is not None:
-            random = self.noised[rows]
-            found[random >= 0] = self.noise[random[random >= 0]]
         return found
-
-    def with_noise(self, rows: Rows, rng: np.random.Generator, images: int = 64) -> "PlanarImages":
-        """Return this column with random pixels in these rows."""
-        noise = rng.integers(0, 256, (images, _WIDTH), np.uint8)
-        noised = np.full(self.shape[0], -1)
-        noised[rows] = rng.integers(0, images, len(rows))
-        return replace(self, noise=noise, noised=noised)
 
 
 def read_cifar(folder: Path) -> Table:

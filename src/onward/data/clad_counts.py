@@ -32,14 +32,8 @@ def counts(
 ) -> tuple[Count, ...]:
     """Return every count of CLAD's Tables B.3 to B.7 and of its numbers of images.
 
-    Parameters
-    ----------
-    soda
-        What `read_soda` returned.
-    min_area
-        See `clad_c`.
-    drop_occluded
-        See `clad_c`. If the counts of Tables B.3 to B.6 are not met, try 1 or ``None``.
+    What is left out is as in `clad_c`. If the counts of Tables B.3 to B.6 are not met, try 1 or
+    ``None`` for `drop_occluded`.
     """
     objects = clad_c(soda, min_area=min_area, drop_occluded=drop_occluded)
     images = clad_d(soda)
@@ -60,12 +54,8 @@ def _by_domain(objects: pa.Table) -> Iterator[Count]:
         for row in _read(table):
             label = row.pop("cls")
             for place, count in row.items():
-                yield Count(
-                    source,
-                    f"{name}, {label}, {place}",
-                    int(count),
-                    found[label, _SPOKEN.get(place, place)],
-                )
+                there = found[label, _SPOKEN.get(place, place)]
+                yield Count(source, f"{name}, {label}, {place}", int(count), there)
 
 
 def _by_day(objects: pa.Table) -> Iterator[Count]:

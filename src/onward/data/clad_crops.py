@@ -25,12 +25,7 @@ def square_around(box: Sequence[float], frame: tuple[int, int]) -> tuple[int, in
     most 539; where it would leave the frame, it is shifted back. What is around an object is real,
     where the paper speaks of padding. For frames of another height, both numbers are scaled.
 
-    Parameters
-    ----------
-    box
-        Its left and top, its width and height.
-    frame
-        Width and height.
+    A box is its left and top, its width and height; a frame its width and height.
 
     Examples
     --------
@@ -60,20 +55,9 @@ def crops(
 ) -> NDArray[np.uint8]:
     """Return the square of each object as RGB bytes; cut once, then read from the cache.
 
-    Parameters
-    ----------
-    folder
-        Where the paths begin.
-    paths
-        The frame of each object.
-    boxes
-        Left, top, width and height of each.
-    size
-        The side of the squares.
-    key
-        Names the content: the annotations and what was left out of them.
-    progress
-        Called with how many frames have been read, and of how many.
+    `paths` has the frame of each object, below the folder; `boxes` left, top, width and height of
+    each. `key` names the content: the annotations and what was left out of them. `progress` is told
+    how many frames have been read, and of how many.
     """
 
     def compute() -> Array:
@@ -95,13 +79,7 @@ def crops(
 
 @dataclass(frozen=True, eq=False)
 class Frames(FolderColumn):
-    """A wide column of whole frames of one size, decoded when they are asked for.
-
-    Parameters
-    ----------
-    size
-        Height and width that they are resized to.
-    """
+    """A wide column of whole frames of one height and width, decoded when they are asked for."""
 
     size: tuple[int, int]
 
@@ -117,15 +95,7 @@ class Frames(FolderColumn):
     def at_hand(
         self, key: str, progress: Callable[[int, int], None]
     ) -> "NDArray[np.uint8] | Frames":
-        """Return all frames decoded, from the cache, if there is room for them.
-
-        Parameters
-        ----------
-        key
-            Names the content.
-        progress
-            Called with how many frames have been read, and of how many.
-        """
+        """Return all frames decoded, from the cache, if there is room for them."""
         if np.prod(self.shape) > _IN_MEMORY:
             return self
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from onward.data.soda import Soda, Split, values
 from onward.data.soda_words import CATEGORIES
 from onward.errors import OnwardError
-from onward.types import Array, Rows
+from onward.types import Rows
 
 # Six days and nights in order; each is one period of CLAD-C.
 DAYS_AND_NIGHTS = (
@@ -91,7 +91,7 @@ def clad_c(soda: Soda, *, min_area: float = 1024, drop_occluded: int | None = 0)
     train, val, test = (
         _kept(split, min_area, drop_occluded) for split in (soda.train, soda.val, soda.test)
     )
-    days, periods = _days(val), values(val, "period")
+    days, periods = values(val, "time").astype("datetime64[D]"), values(val, "period")
     parts = []
     for number, (day, period) in enumerate(DAYS_AND_NIGHTS):
         rows = np.flatnonzero((days == np.datetime64(day)) & (periods == period))
@@ -113,12 +113,8 @@ def published_order(objects: pa.Table) -> Rows:
 
     Numbers of videos and frames are compared as texts, "10" before "9", as the release does.
     """
-    keys = ("sequence", "video", "time")
-    return np.asarray(np.lexsort([values(objects, key).astype(_kind(key)) for key in keys]))
-
-
-def _kind(key: str) -> str:
-    return "datetime64[s]" if key == "time" else "str"
+    kinds = {"sequence": "str", "video": "str", "time": "datetime64[s]"}
+    return np.lexsort([values(objects, key).astype(kind) for key, kind in kinds.items()])
 
 
 def clad_d(soda: Soda) -> pa.Table:
@@ -182,10 +178,6 @@ def _kept(split: Split, min_area: float, drop_occluded: int | None) -> pa.Table:
 def _as_set(rows: pa.Table, name: str, number: int = -1) -> pa.Table:
     rows = rows.add_column(1, "set", pa.array([name] * len(rows), pa.string()))
     return rows.add_column(2, "number", pa.array([number] * len(rows), pa.int64()))
-
-
-def _days(rows: pa.Table) -> Array:
-    return values(rows, "time").astype("datetime64[D]")
 
 
 def _matching(split: Split, wanted: Mapping[str, tuple[str, ...]]) -> Rows:

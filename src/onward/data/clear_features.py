@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.data.clear_listing import Listing, inside, read_json
+from onward.data.clear_listing import Listing, inside
+from onward.data.read_files import read_json
 from onward.errors import OnwardError
 
 # Reads a file of tensors into arrays. It is handed in, since data needs no learning framework.
@@ -24,17 +25,7 @@ def feature_types(listing: Listing) -> list[str]:
 
 
 def read_features(listing: Listing, kind: str, read_tensors: ReadTensors) -> NDArray[np.float32]:
-    """Read one type of features: one row per sample of the listing, as they were released.
-
-    Parameters
-    ----------
-    listing
-        The samples.
-    kind
-        One of `feature_types`.
-    read_tensors
-        Reads a file of tensors into arrays.
-    """
+    """Read one type of features: one row per sample of the listing, as they were released."""
     buckets: dict[int, list[int]] = {}
     for row, sample in enumerate(listing.samples):
         buckets.setdefault(sample.bucket, []).append(row)

@@ -32,20 +32,10 @@ _LISTED = 10
 class ClearFolder:
     """What was read from a download.
 
-    Parameters
-    ----------
-    table
-        The samples of all labelled buckets.
-    classes
-        In the order of the download's ``class_names.txt``.
-    layout
-        ``old`` or ``new``.
-    splits
-        How many splits came with the download.
-    features
-        The types of features that it has.
-    missing
-        The paths that were listed and not there, and were left out because that was asked for.
+    ``table`` has the samples of all labelled buckets. ``classes`` are in the order of the
+    download's ``class_names.txt``; ``layout`` is ``old`` or ``new``; ``splits`` says how many came
+    with the download, ``features`` which types of them it has, and ``missing`` which paths were
+    listed and not there, and were left out because that was asked for.
     """
 
     table: Table

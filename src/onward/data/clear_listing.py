@@ -6,12 +6,12 @@ folder, listed by their metadata. Image-only archives of the new one (``train_im
 ``test``) are listed by the folders themselves.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from onward.data.read_files import read_json, read_text
 from onward.errors import OnwardError, first_few
 
 IMAGES = "labeled_images"
@@ -63,16 +63,6 @@ def list_clear(root: Path) -> Listing:
     if _is_part(root):
         return _list_old(root)
     raise _not_clear(root)
-
-
-def read_json(path: Path) -> Any:
-    """Read a JSON file of the download."""
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise OnwardError(
-            f"expected a JSON file {path}, found {_reason(error)}. Fetch it again from the download"
-        ) from error
 
 
 def inside(folder: Path, relative: str) -> Path:
@@ -252,14 +242,8 @@ def _class_names(folder: Path) -> tuple[str, ...]:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, int]]:
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except OSError as error:
-        raise OnwardError(
-            f"expected a list of samples in {path}, found {_reason(error)}. Unpack the whole "
-            "download"
-        ) from error
-    for number, line in enumerate(lines, 1):
+    text = read_text(path, "a list of samples in", "Unpack the whole download")
+    for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         # A class may have a space in its name, and so in its folder's: the number comes last.
@@ -278,10 +262,6 @@ def _folders(folder: Path) -> list[str]:
 def _as_number(name: str) -> tuple[int, str]:
     stem = PurePosixPath(name).stem
     return (int(stem) if stem.isdecimal() else -1, name)
-
-
-def _reason(error: Exception) -> str:
-    return "no such file" if isinstance(error, FileNotFoundError) else str(error)
 
 
 def _stranger(folder: Path, what: str) -> OnwardError:

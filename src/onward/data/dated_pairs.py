@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.data.emoji_captions import captions
-from onward.data.emoji_history import TWEMOJI, load_emoji, with_images
+from onward.data.emoji_history import TWEMOJI, captions, load_emoji, with_images
 from onward.data.yours_files import read_file
 from onward.data.yours_images import image_parts
 from onward.data.yours_times import read_times
@@ -20,20 +19,8 @@ from onward.types import Array, Rows
 class DatedPairs:
     """One row per pair, in no order.
 
-    Parameters
-    ----------
-    ids
-        What names them, each once.
-    days
-        When they are from.
-    captions
-        Texts.
-    labels
-        The class of each, by name.
-    groups
-        What must not be on both sides of a split.
-    images
-        RGB bytes of one size, by row.
+    ``ids`` has each name once; ``groups`` what must not be on both sides of a split; ``images`` RGB
+    bytes of one size.
     """
 
     ids: tuple[str, ...]
@@ -66,13 +53,8 @@ def emoji_pairs() -> DatedPairs:
 def table_pairs(path: Path, side: int) -> DatedPairs:
     """Return a table of yours with the columns ``time``, ``image`` and ``caption``.
 
-    Parameters
-    ----------
-    path
-        What `onward.data.yours_files.read_file` reads. It may have ``label``, which images are then
-        classified into, and ``group``, whose samples stay on one side of a split.
-    side
-        Of images, in pixels.
+    It may have ``label``, which images are then classified into, and ``group``, whose samples stay
+    on one side of a split.
     """
     file = read_file(path)
     rows = file.rows

@@ -17,6 +17,7 @@ from onward.data.cache import cached
 from onward.data.features import VERSION, hog_colour, on_white, standardise
 from onward.data.images import ImageColumn, ImageStore
 from onward.errors import OnwardError
+from onward.files import publish_folder
 from onward.types import Array, Rows, Table
 
 FOLDER = Path(__file__).parent / "emoji"
@@ -77,6 +78,12 @@ def load_emoji() -> Table:
     return Table(columns, {"image": ImageColumn(store, index)}, digest)
 
 
+def captions(table: Table) -> list[str]:
+    """Return the caption of every row, its name and what it stands for: fox. animal, face."""
+    named = zip(*(table.columns.column(n).to_pylist() for n in ("name", "keywords")), strict=True)
+    return [f"{name}. {', '.join(words)}" if words else name for name, words in named]
+
+
 def group_numbers(labels: Array) -> Array:
     """Return which of `GROUPS` each label is."""
     index = {name: number for number, name in enumerate(GROUPS)}
@@ -91,13 +98,6 @@ def with_features(table: Table, *, divide: bool = True) -> Table:
 
     Each image is described by itself, so the cache holds nothing that was fitted; only the scale
     is, on snapshot 0, which comes before every labelled period.
-
-    Parameters
-    ----------
-    table
-        Emoji, with their snapshots.
-    divide
-        Whether features are divided by √width, see `standardise`.
     """
     distinct, index = distinct_images(table, VERSION, hog_colour)
     features = distinct[index]
@@ -116,24 +116,38 @@ def as_rgb(images: Array) -> NDArray[np.uint8]:
     return np.asarray(np.round(on_white(images) * 255), np.uint8)
 
 
+def drawings_of(table: Table) -> ImageColumn:
+    """Return the column of drawings of an emoji table."""
+    image = table.wide["image"]
+    if not isinstance(image, ImageColumn):
+        raise OnwardError("expected an emoji table with an image column, found another kind")
+    return image
+
+
 def distinct_images(
     table: Table, name: str = _ON_WHITE, describe: Callable[[Array], Array] = as_rgb
 ) -> tuple[Array, Rows]:
     """Return what each distinct image is described by, and which of them each row has.
 
-    Parameters
-    ----------
-    table
-        Emoji.
-    name
-        What that is called in the cache.
-    describe
-        Turns images as they are stored, with transparency, into it: by default, RGB on white.
+    `describe` turns images as they are stored, with transparency, into it: by default, into RGB on
+    white. `name` is what that is called in the cache.
     """
-    image = table.wide["image"]
-    if not isinstance(image, ImageColumn):
-        raise OnwardError("expected an emoji table with an image column, found another kind")
+    image = drawings_of(table)
     distinct = cached(f"{name}-{image.store.digest[:16]}", lambda: describe(image.store.pixels))
     if image.noise is not None:
         distinct = np.concatenate([distinct, describe(image.noise)])
     return distinct, image.index
+
+
+def publish_drawings(out: Path, fill: Callable[[Path], None]) -> None:
+    """Fill a new or empty folder with what is drawn from emoji: it is there whole or not at all."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise OnwardError(f"expected a new or an empty folder, found {out} in use. Choose another")
+
+    def with_terms(draft: Path) -> None:
+        fill(draft)
+        # The artists' terms go where their drawings go.
+        for path in FOLDER.glob("*.txt"):
+            (draft / path.name).write_bytes(path.read_bytes())
+
+    publish_folder(out, with_terms)

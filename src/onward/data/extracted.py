@@ -26,16 +26,9 @@ def extracted(
 ) -> NDArray[np.float32]:
     """Return the features of every row.
 
-    Parameters
-    ----------
-    column
-        Images of a store, of a folder, or an array of them.
-    key
-        Names the network, its weights and its transform; the content of the column is added.
-    embed
-        Turns images into features, each independently of all others.
-    watch
-        Called as images are done; not at all where everything is in the cache.
+    `key` names the network, its weights and its transform; the content of the column is added.
+    `embed` turns images into features, each independently of all others. `watch` is not called at
+    all where everything is in the cache.
     """
     if isinstance(column, ImageColumn):
         content = f"{key}-{column.store.digest[:16]}"
@@ -48,9 +41,7 @@ def extracted(
         features = _shards(
             real.__getitem__, len(column.paths), f"{key}-{_folder_digest(real)}", embed, watch
         )
-        if column.noise is not None and column.noised is not None:
-            rows = np.flatnonzero(column.noised >= 0)
-            features[rows] = embed(column.noise)[column.noised[rows]]
+        column.put_noise(features, np.arange(len(features)), embed)
         return features
     if isinstance(column, np.ndarray):
         digest = hashlib.sha256(np.ascontiguousarray(column).data).hexdigest()[:16]

@@ -21,11 +21,8 @@ _ROWS_AT_ONCE = 1 << 12
 def hog_colour(images: Array) -> NDArray[np.float32]:
     """Describe RGBA drawings, each independently of all others.
 
-    Parameters
-    ----------
-    images
-        Bytes of shape (n, 32, 32, 4), transparent where there is no drawing; they are laid on
-        white.
+    They are bytes of shape (n, 32, 32, 4), transparent where there is no drawing, and are laid on
+    white.
 
     Examples
     --------
@@ -97,14 +94,8 @@ def _field_colours(colours: NDArray[np.float32]) -> NDArray[np.float32]:
 def standardise(features: Array, reference: Array, *, divide: bool = True) -> NDArray[np.float32]:
     """Centre and scale by the reference samples, clip to ±3, and divide by √width.
 
-    Parameters
-    ----------
-    features
-        One row per sample.
-    reference
-        The samples that set the scale: a past that every learner knows.
-    divide
-        Whether to divide: it suits a linear probe, and costs a network its first layer's scale.
+    The reference is a past that every learner knows. To divide suits a linear probe, and costs a
+    network its first layer's scale.
     """
     return scaled(features, *scale_of(reference), divide=divide)
 

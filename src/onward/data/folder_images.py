@@ -1,55 +1,36 @@
 """Images that stay on disk: found by their paths, decoded when they are asked for."""
 
+import io
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
+from onward.data.images import NoisyImages
 from onward.errors import OnwardError
 from onward.types import Rows
 
 # What Pillow raises for bytes that are no image, a file that ends too early, a broken header, or
 # a picture of absurd size.
 UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+_FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
 
 
 @dataclass(frozen=True, eq=False)
-class FolderColumn:
-    """Abstract: a wide column of image files; `shape` says what they are decoded to.
+class FolderColumn(NoisyImages):
+    """Abstract: a wide column of image files, one per row; `shape` says what they are decoded to.
 
-    Parameters
-    ----------
-    root
-        The folder that the paths begin in.
-    paths
-        One file per row.
-    noise
-        Random images in place of some rows: checks put them where a future must not matter.
-    noised
-        By row, which of them; -1 for none.
+    Paths begin in the folder ``root``.
     """
 
     root: Path
     paths: Sequence[str]
-    noise: NDArray[np.uint8] | None = field(default=None, kw_only=True)
-    noised: Rows | None = field(default=None, kw_only=True)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of rows, then the shape of one image."""
-        raise NotImplementedError
-
-    def with_noise(self, rows: Rows, rng: np.random.Generator, images: int = 16) -> Self:
-        """Return this column with random pixels in these rows."""
-        noise = rng.integers(0, 256, (images, *self.shape[1:]), np.uint8)
-        noised = np.full(len(self.paths), -1)
-        noised[rows] = rng.integers(0, images, len(rows))
-        return replace(self, noise=noise, noised=noised)
 
     def _each(
         self, rows: Rows, cut: Callable[[Image.Image, int], NDArray[np.uint8]]
@@ -70,13 +51,9 @@ class FolderColumn:
 class FolderImages(FolderColumn):
     """A wide column of image files, each decoded to a square of RGB bytes when it is indexed.
 
-    Parameters
-    ----------
-    size
-        Side of the square: the shorter edge is resized to it, then the centre is cut out, as the
-        released code of CLEAR does (its supplement says "longer edge").
-    shorter
-        What the shorter edge is resized to instead, if the square is to be the middle of more.
+    The shorter edge is resized to ``size``, then the centre is cut out, as the released code of
+    CLEAR does (its supplement says "longer edge"). ``shorter`` is what it is resized to instead, if
+    the square is to be the middle of more.
     """
 
     size: int
@@ -94,12 +71,7 @@ class FolderImages(FolderColumn):
     def crop(self, rows: Rows, at: NDArray[np.float64] | None) -> NDArray[np.uint8]:
         """Return the images of these rows, cropped at these shares of their longer edges.
 
-        Parameters
-        ----------
-        rows
-            Which images.
-        at
-            One number per row, from 0 for the left or top end up to 1; ``None`` is the centre.
+        A share goes from 0 for the left or top end up to 1; ``None`` is the centre.
         """
         shares = [None] * len(rows) if at is None else at.tolist()
         edge = self.shorter or self.size
@@ -108,12 +80,7 @@ class FolderImages(FolderColumn):
     def resized_part(self, rows: Rows, tries: NDArray[np.float64]) -> NDArray[np.uint8]:
         """Return a random part of each of these images, resized to the square: `random_part`.
 
-        Parameters
-        ----------
-        rows
-            Which images.
-        tries
-            Uniform numbers (row, try, 4).
+        `tries` are uniform numbers (row, try, 4).
         """
         return self._each(rows, lambda image, place: random_part(image, self.size, tries[place]))
 
@@ -133,20 +100,41 @@ def opened(path: Path) -> Image.Image:
         ) from error
 
 
+@contextmanager
+def opened_image(
+    content: bytes, where: Callable[[], str], mend: str = "Fetch it again, or leave it out"
+) -> Iterator[Image.Image]:
+    """Open the bytes of a file, which may be anything and of any size, as an image.
+
+    If that cannot be, say where it lies and what is to be done.
+    """
+    try:
+        with warnings.catch_warnings():
+            # Pillow warns of an image that is too large before it refuses one twice as large.
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
+                yield image
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
+        raise OnwardError(
+            f"expected an image of at most {Image.MAX_IMAGE_PIXELS:,} pixels in {where()}, "
+            f"found a decompression bomb ({error}). {mend}"
+        ) from error
+    except UNREADABLE as error:
+        # Pillow's own words for this name the object in memory that it read from.
+        unknown = isinstance(error, UnidentifiedImageError)
+        reason = f"none of {', '.join(_FORMATS)}" if unknown else error
+        raise OnwardError(
+            f"expected an image in {where()}, found bytes that cannot be decoded ({reason}). {mend}"
+        ) from error
+
+
 def random_part(image: Image.Image, size: int, tries: NDArray[np.float64]) -> NDArray[np.uint8]:
     """Cut out a part of 8 % to 100 % of the area, a fourth wider or higher, and resize it.
 
     As torchvision's RandomResizedCrop: parts that do not fit are tried again; after the last try,
     it is the centre.
 
-    Parameters
-    ----------
-    image
-        Any picture.
-    size
-        The side of the square.
-    tries
-        Uniform numbers (try, 4): area, shape, left, top.
+    Each try is four uniform numbers: area, shape, left, top.
     """
     width, height = image.size
     for area, shape, left, top in tries.tolist():

@@ -8,11 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from onward.catalogue import plural
+from onward.data.read_files import read_text
 from onward.errors import OnwardError, first_few, unknown
 from onward.files import storage, write_atomic
 from onward.types import Rows
 
 _SKIP = ("stop", "skip")
+_WRITE_LIST = "Write the list with: onward check data tic --root DIR --list FILE"
 _RECORDED = "with missing=skip, which is recorded"
 
 
@@ -27,12 +29,8 @@ class Flaw(NamedTuple):
 class Gaps:
     """Gathers what is missing or broken while files are looked through.
 
-    Parameters
-    ----------
-    missing
-        Whether to ``stop`` at it, or to ``skip`` it and tell.
-    leave_out
-        A list of samples and shards that are left out in any case, see `write_names`.
+    It may ``stop`` at what is missing, or ``skip`` it and tell. The samples and shards of the list
+    `leave_out`, see `write_names`, are left out in any case.
     """
 
     def __init__(self, missing: str = "stop", leave_out: Path | None = None) -> None:
@@ -56,16 +54,7 @@ class Gaps:
     def leave_out(self, flaws: Sequence[Flaw], kind: str, expected: str, most: int = 5) -> None:
         """Leave what is broken out, or raise.
 
-        Parameters
-        ----------
-        flaws
-            All that are broken.
-        kind
-            What each of them is: a sample, a row, a shard.
-        expected
-            What they should have been.
-        most
-            How many are named, of each problem.
+        `kind` is what each of them is: a sample, a row, a shard. Of each problem, `most` are named.
         """
         if flaws and self._stops:
             found = [f"{flaw.where}: {flaw.problem}" for flaw in flaws]
@@ -102,7 +91,7 @@ class Gaps:
         if not self._met:
             raise OnwardError(
                 f"expected names of samples of this data in {self._list}, found {first_few(rest)}. "
-                "Write the list with: onward check data tic --root DIR --list FILE"
+                f"{_WRITE_LIST}"
             )
         strange = f"; of no sample here: {first_few(rest)}" if rest else ""
         return (f"{len(self._met):,} left out, named in {self._list}{strange}",)
@@ -126,13 +115,7 @@ def write_names(path: Path, flaws: Iterable[Flaw]) -> int:
 
 
 def _read_names(path: Path) -> frozenset[str]:
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise OnwardError(
-            f"expected a list of samples to leave out in {path}, found none that can be read "
-            f"({error}). Write it with: onward check data tic --root DIR --list FILE"
-        ) from error
+    text = read_text(path, "a list of samples to leave out in", _WRITE_LIST)
     names = (line.partition("\t")[0].strip() for line in text.split("\n"))
     return frozenset(name for name in names if name)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from onward.data.read_files import read_json
 from onward.errors import OnwardError
 
 _SPLITS = "dataset_dict.json"
@@ -99,10 +100,5 @@ def _features(metadata: dict[bytes, bytes]) -> dict[str, Any]:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise OnwardError(
-            f"expected a JSON file at {path}, found none ({error}). Save the dataset again"
-        ) from error
+    found = read_json(path, mend="Save the dataset again")
     return found if isinstance(found, dict) else {}

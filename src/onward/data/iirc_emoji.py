@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from onward.data.emoji_history import load_emoji
+from onward.data.emoji_history import drawings_of, load_emoji
 from onward.data.iirc_hierarchy import Hierarchy
 from onward.data.iirc_official import FOLDER
 from onward.data.images import ImageColumn
 from onward.data.split import uniform
-from onward.errors import OnwardError, unknown
+from onward.errors import unknown
 from onward.types import Array, Rows, Table
 
 LEAST_IDENTITIES = 12
@@ -26,11 +26,8 @@ _MOST = {"train": 100, "test": 40}
 def subgroups(which: str = "chosen") -> tuple[str, ...]:
     """Return subgroups of emoji, by name: those of the benchmark, or all that are large enough.
 
-    Parameters
-    ----------
-    which
-        ``chosen``, which a probe can tell apart, see ``tools/choose_iirc_emoji.py``; or ``all``
-        with at least twelve identities.
+    Those that are ``chosen`` a probe can tell apart, see ``tools/choose_iirc_emoji.py``; ``all``
+    have at least twelve identities.
     """
     if which not in ("chosen", "all"):
         raise unknown(
@@ -63,11 +60,8 @@ def emoji_hierarchy(which: str = "chosen") -> Hierarchy:
 def distinct_drawings() -> Rows:
     """Return a row of every drawing of the labelled snapshots; one that did not change is one."""
     table = load_emoji()
-    image = table.wide["image"]
-    if not isinstance(image, ImageColumn):
-        raise OnwardError("expected an emoji table with an image column, found another kind")
     labelled = np.flatnonzero(table.values("snapshot") > 0)
-    _, first = np.unique(image.index[labelled], return_index=True)
+    _, first = np.unique(drawings_of(table).index[labelled], return_index=True)
     return np.asarray(labelled[np.sort(first)], np.int64)
 
 
@@ -118,9 +112,7 @@ def load_iirc_emoji(which: str = "chosen") -> Table:
     columns = columns.append_column(
         "subclass", pa.DictionaryArray.from_arrays(indices, pa.array(names))
     ).append_column("test", pa.array(np.r_[np.zeros(len(past), np.bool_), test[kept]]))
-    image = table.wide["image"]
-    if not isinstance(image, ImageColumn):
-        raise OnwardError("expected an emoji table with an image column, found another kind")
+    image = drawings_of(table)
     content = hashlib.sha256(table.digest.encode())
     content.update(every.tobytes() + codes.tobytes() + test[kept].tobytes())
     drawings = ImageColumn(image.store, image.index[every])

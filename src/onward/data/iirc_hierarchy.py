@@ -17,13 +17,6 @@ _SUPERCLASSES, _OTHERS, _PERIODS = "super_classes", "other_sub_classes", "period
 class Hierarchy:
     """Superclasses with their subclasses, and the subclasses that have no superclass.
 
-    Parameters
-    ----------
-    superclasses
-        The subclasses of every superclass.
-    others
-        Subclasses without a superclass.
-
     Examples
     --------
     >>> animals = Hierarchy({"bear": ("polar bear", "brown bear")}, others=("bee",))
@@ -156,11 +149,8 @@ def as_hierarchy(given: Any, source: str = "the hierarchy") -> Hierarchy:
 def read_hierarchy(path: Path) -> tuple[Hierarchy, Periods | None]:
     """Read a hierarchy from a JSON file, and the classes of every period if it has them.
 
-    Parameters
-    ----------
-    path
-        {superclass: [subclasses]}, or the released layout, to which ``"periods": [[classes]]`` may
-        be added.
+    It is {superclass: [subclasses]}, or the released layout, to which ``"periods": [[classes]]``
+    may be added.
     """
     try:
         given = json.loads(path.read_text(), object_pairs_hook=_unrepeated)

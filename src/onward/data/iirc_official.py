@@ -29,14 +29,8 @@ def official_orders(
 ) -> tuple[Periods, ...]:
     """Return the released configurations: which classes arrive in which period.
 
-    Parameters
-    ----------
-    data
-        ``cifar`` (ten configurations) or ``imagenet`` (five).
-    edition
-        Of ImageNet: ``full``, or ``lite``, which has ten periods.
-    incremental
-        The plain class-incremental ones, which have no superclasses.
+    Of ``cifar`` there are ten, of ``imagenet`` five, in two editions: ``full``, and ``lite``, which
+    has ten periods. The plain class-incremental ones have no superclasses.
     """
     kind = "incremental" if incremental else "iirc"
     name = kind if data == "cifar" else f"{kind}-{edition}"

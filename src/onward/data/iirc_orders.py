@@ -45,16 +45,8 @@ def draw_order(
     The first period has superclasses only. All others have the same number of classes, as far as
     the hierarchy allows it; a last class that would come alone joins the period before.
 
-    Parameters
-    ----------
-    hierarchy
-        The classes.
-    seed
-        Draws the order.
-    first
-        How many superclasses come first; by default two of three, as in IIRC-CIFAR.
-    each
-        How many classes come in every later period; by default half as many, and two at least.
+    By default two of three superclasses come `first`, as in IIRC-CIFAR, and half as many classes,
+    two at least, in `each` later period.
 
     Examples
     --------

@@ -117,15 +117,7 @@ def part(train: Blocks, test: Blocks, shares: Shares) -> Parts:
 class Rule:
     """The rule for one hierarchy and one order of classes.
 
-    Parameters
-    ----------
-    classes
-        The hierarchy, or plain classes.
-    periods
-        The classes of every period. Some may never come: their samples are learned under their
-        superclass alone.
-    shares
-        Which samples go where.
+    Some classes may come in no period: their samples are learned under their superclass alone.
     """
 
     def __init__(self, classes: Classes, periods: Periods, shares: Shares) -> None:

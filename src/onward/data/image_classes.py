@@ -29,17 +29,9 @@ def read_image_classes(root: Path, classes: Sequence[str], *, order: Order, size
 
     Columns: ``id`` (the path), ``subclass`` and ``test``; and the wide column ``image``.
 
-    Parameters
-    ----------
-    root
-        The folder.
-    classes
-        Names of the classes' folders, in the order in which they are read.
-    order
-        Inside a class, ``sorted`` by name; or ``released``, see `released_order`.
-    size
-        Side of the images: the shorter edge is resized to 8/7 of it, as usual for ImageNet (256 of
-        224), then the centre is cut out.
+    Classes are folders, in the order in which they are read. Inside a class, images are ``sorted``
+    by name or in `released_order`. The shorter edge is resized to 8/7 of `size`, as usual for
+    ImageNet (256 of 224), then the centre is cut out.
     """
     tests = next(name for name in _TESTS if (root / name).is_dir())
     content = hashlib.sha256()

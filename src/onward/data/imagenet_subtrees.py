@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from onward.data.read_files import read_json
 from onward.errors import OnwardError
 
 TABLE = Path(__file__).parent / "tic" / "imagenet_subtrees.json"
@@ -31,12 +32,7 @@ def imagenet_subtrees() -> Subtrees:
 
 def read_subtrees(path: Path) -> dict[str, list[str]]:
     """Read a JSON file ``{"name of a part": ["class", …], …}``."""
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise OnwardError(
-            f"expected {_EXAMPLE} in {path}, found a file that cannot be read so: {error}"
-        ) from error
+    found = read_json(path, f"{_EXAMPLE} in", "Write it again")
     parts = found.values() if isinstance(found, dict) else [None]
     if not all(isinstance(part, list) and part for part in parts):
         raise OnwardError(f"expected {_EXAMPLE} in {path}, found something else")
@@ -46,13 +42,8 @@ def read_subtrees(path: Path) -> dict[str, list[str]]:
 def parts_of(classes: Sequence[str], named: Mapping[str, Sequence[str]] | None) -> Subtrees:
     """Return the named parts of these classes.
 
-    Parameters
-    ----------
-    classes
-        Their names, in order.
-    named
-        Classes by the name of a part. Where one of them is none of these classes, it is a file for
-        others, and there are no parts. ``None`` stands for TiC-CLIP's, of ImageNet's classes.
+    Where one that is `named` is none of these classes, it is a file for others, and there are no
+    parts. ``None`` stands for TiC-CLIP's, of ImageNet's classes.
 
     Examples
     --------

@@ -1,27 +1,20 @@
 """Images of a table: stored once each, decoded in bulk when they are asked for."""
 
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from onward.types import Rows
+from onward.types import Array, Rows
 
 
 class ImageStore:
-    """Distinct images of one size, compressed until they are needed.
-
-    Parameters
-    ----------
-    encoded
-        The files' bytes.
-    digest
-        Content hash of all of them.
-    """
+    """Distinct images of one size, compressed until they are needed; their hash is `digest`."""
 
     def __init__(self, encoded: Sequence[bytes], digest: str) -> None:
         self._encoded = encoded
@@ -79,6 +72,40 @@ class ImageColumn:
         index = self.index.copy()
         index[rows] = len(self.store) + rng.integers(0, images, len(rows))
         return ImageColumn(self.store, index, noise)
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyImages:
+    """Abstract: a wide column of images with random ones in place of some.
+
+    Checks put them where a future must not matter. ``noise`` has the random images, and ``noised``
+    by row which of them it shows; -1 for its own.
+    """
+
+    _NOISES: ClassVar[int] = 16
+
+    noise: NDArray[np.uint8] | None = field(default=None, kw_only=True)
+    noised: Rows | None = field(default=None, kw_only=True)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows, then the shape of one image."""
+        raise NotImplementedError
+
+    def with_noise(self, rows: Rows, rng: np.random.Generator) -> Self:
+        """Return this column with random pixels in these rows."""
+        noise = rng.integers(0, 256, (self._NOISES, *self.shape[1:]), np.uint8)
+        noised = np.full(self.shape[0], -1)
+        noised[rows] = rng.integers(0, self._NOISES, len(rows))
+        return replace(self, noise=noise, noised=noised)
+
+    def put_noise(
+        self, found: Array, rows: Rows, describe: Callable[[Array], Array] = np.asarray
+    ) -> None:
+        """Put random images, or what describes them, in the place of what was found in rows."""
+        if self.noise is not None and self.noised is not None:
+            random = self.noised[rows]
+            found[random >= 0] = describe(self.noise)[random[random >= 0]]
 
 
 def _decode(image: bytes) -> NDArray[np.uint8]:

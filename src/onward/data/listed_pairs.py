@@ -4,7 +4,7 @@ import csv
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from onward.data.folder_images import file_sizes
 from onward.data.gaps import Flaw, Gaps
-from onward.data.pair_files import OpenFiles, spans
+from onward.data.pair_files import NumberedFiles
 from onward.errors import OnwardError
 from onward.types import Array, Rows
 
@@ -24,34 +24,18 @@ _LINES = np.dtype([("at", np.int64), ("size", np.int32), ("row", np.int32), ("te
 
 
 @dataclass(frozen=True, eq=False)
-class ListedPairs:
+class ListedPairs(NumberedFiles):
     """Samples that are lines of tables, in the order of the files.
 
     A line is read again when it is asked for, so that no caption stays in memory.
 
-    Parameters
-    ----------
-    tables
-        The files: tab separated, first a line with the names of the columns.
-    images
-        The folder that paths begin in.
-    starts
-        The number of each table's first sample; then the number of all.
-    lines
-        Where each sample's line lies.
-    digest
-        A hash of the tables and of the sizes of the images.
+    Tables are tab separated, first a line with the names of the columns; paths in them begin in
+    ``images``. ``lines`` has where each sample's line lies. The digest is of the tables and of the
+    sizes of the images.
     """
 
-    tables: tuple[Path, ...]
     images: Path
-    starts: Rows
     lines: Array
-    digest: str
-    _open: OpenFiles = field(default_factory=lambda: OpenFiles(8), repr=False)
-
-    def __len__(self) -> int:
-        return len(self.lines)
 
     @property
     def text_sizes(self) -> Array:
@@ -61,10 +45,6 @@ class ListedPairs:
     def file_of(self, samples: Rows) -> Rows:
         """Return 0: every image is a file of its own, so that no order is better than another."""
         return np.zeros(len(samples), np.int64)
-
-    def of(self, tables: Sequence[int]) -> Rows:
-        """Return all samples of some tables."""
-        return spans(self.starts, tables)
 
     def image(self, sample: int) -> bytes:
         """Return an encoded image."""
@@ -83,22 +63,17 @@ class ListedPairs:
 
     def where(self, sample: int) -> str:
         """Say where a sample lies, for people."""
-        table = self.tables[self._table(sample)]
-        return f"row {self.lines['row'][sample]} of {table}"
+        return f"row {self.lines['row'][sample]} of {self._path(sample)}"
 
     def ids(self, samples: Rows) -> pa.Array:
         """Return names: the table's, then the number of the row."""
-        tables = np.searchsorted(self.starts, samples, side="right") - 1
-        places = zip(tables.tolist(), self.lines["row"][samples].tolist(), strict=True)
-        return pa.array([_name(self.tables[table], row) for table, row in places], pa.string())
-
-    def _table(self, sample: int) -> int:
-        return int(np.searchsorted(self.starts, sample, side="right")) - 1
+        tables = super().file_of(samples).tolist()
+        places = zip(tables, self.lines["row"][samples].tolist(), strict=True)
+        return pa.array([_name(self.paths[table], row) for table, row in places], pa.string())
 
     def _line(self, sample: int) -> tuple[str, str]:
         at, size, _, _ = self.lines[sample].item()
-        handle = self._open(self.tables[self._table(sample)])
-        content = os.pread(handle, size, at).decode("utf-8", "replace")
+        content = os.pread(self._open(self._path(sample)), size, at).decode("utf-8", "replace")
         # With its line ends, since a quoted caption may have some of its own.
         path, caption = next(csv.reader(content.splitlines(keepends=True), delimiter="\t"))[:2]
         return path, caption
@@ -107,15 +82,7 @@ class ListedPairs:
 def open_listed(tables: Sequence[Path], images: Path, gaps: Gaps | None = None) -> ListedPairs:
     """Look through tables, and return their samples.
 
-    Parameters
-    ----------
-    tables
-        The files, in order.
-    images
-        The folder that paths begin in.
-    gaps
-        What happens with rows without an image or a caption. By default they are listed in an
-        error.
+    By default, rows without an image or a caption are listed in an error.
     """
     hashed = hashlib.sha256()
     lines, counts = [], [0]
@@ -147,7 +114,7 @@ def open_listed(tables: Sequence[Path], images: Path, gaps: Gaps | None = None) 
         counts.append(int(kept.sum()))
     gaps.leave_out(broken, "row", "an image and a caption in every row")
     return ListedPairs(
-        tuple(tables), images, np.cumsum(counts), np.concatenate(lines), hashed.hexdigest()
+        tuple(tables), np.cumsum(counts), hashed.hexdigest(), images, np.concatenate(lines)
     )
 
 

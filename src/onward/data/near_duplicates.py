@@ -41,13 +41,6 @@ def fingerprints(table: Table, progress: Progress = lambda done: None) -> Finger
     Images are near when their 64-bit difference hashes (the brightness of neighbouring fields of
     9 x 8, compared) differ in three bits at most, numbers when they are equal after rounding to a
     hundredth of the column's standard deviation.
-
-    Parameters
-    ----------
-    table
-        The samples as they were read.
-    progress
-        Called with how many more samples have been read.
     """
     exact = near = np.zeros(len(table), np.uint64)
     for name, column in table.wide.items():
@@ -64,15 +57,8 @@ def fingerprints(table: Table, progress: Progress = lambda done: None) -> Finger
 def seen_before(stream: Stream, hashes: Hashes, *, future_only: bool) -> int:
     """Count the test samples that a learner has already been trained on, to judge by a hash.
 
-    Parameters
-    ----------
-    stream
-        Whose training and test samples.
-    hashes
-        One per row of its table.
-    future_only
-        Whether a period is tested only before it is learned; then only the training samples of
-        earlier periods count.
+    There is one hash per row of the stream's table. With `future_only`, a period is tested only
+    before it is learned: then only the training samples of earlier periods count.
     """
     distinct, codes = np.unique(hashes, return_inverse=True)
     if len(distinct) == len(hashes):

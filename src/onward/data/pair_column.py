@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from onward.data.encoded_image import opened_image
-from onward.data.folder_images import square
+from onward.data.folder_images import opened_image, square
 from onward.data.pair_files import PairFiles
 from onward.pairs import HAS_IMAGE, HAS_TEXT, IMAGE, TEXT, as_bytes, cut_text, pair_type
 from onward.types import Array, Rows
@@ -150,18 +149,9 @@ def decoded(content: bytes, side: int, where: Callable[[], str]) -> NDArray[np.u
 
 
 class Window:
-    """The last samples that were asked for, up to a number of bytes.
+    """The last samples that were asked for, up to a number of bytes, out of so many rows.
 
     Copies to other processes begin with none.
-
-    Parameters
-    ----------
-    kind
-        The type of a sample.
-    most
-        How many bytes.
-    rows
-        How many different ones there are.
     """
 
     def __init__(self, kind: np.dtype[Any], most: int, rows: int) -> None:

@@ -4,6 +4,7 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 from onward.errors import OnwardError
 from onward.types import Array, Rows
 
+_OPEN = 64
 _NUMBERS = re.compile(r"(\d+)")
 
 
@@ -78,16 +80,38 @@ class OpenFiles:
             os.close(handle)
 
 
-def spans(starts: Rows, files: Sequence[int]) -> Rows:
-    """Return all samples of some files, given the number of each file's first sample.
+@dataclass(frozen=True, eq=False)
+class NumberedFiles:
+    """Files that have several samples each, numbered through in the order of the files.
+
+    ``starts`` has the number of each file's first sample, then that of all.
 
     Examples
     --------
-    >>> spans(np.array([0, 3, 5, 6]), [0, 2]).tolist()
-    [0, 1, 2, 5]
+    >>> files = NumberedFiles((Path("a"), Path("b"), Path("c")), np.array([0, 3, 5, 6]), "")
+    >>> files.of([0, 2]).tolist(), files.file_of(np.array([4])).tolist()
+    ([0, 1, 2, 5], [1])
     """
-    parts = [np.arange(starts[file], starts[file + 1]) for file in files]
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+    paths: tuple[Path, ...]
+    starts: Rows
+    digest: str
+    _open: OpenFiles = field(default_factory=lambda: OpenFiles(_OPEN), repr=False, kw_only=True)
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def file_of(self, samples: Rows) -> Rows:
+        """Return in which file each sample lies."""
+        return np.searchsorted(self.starts, samples, side="right") - 1
+
+    def of(self, files: Sequence[int]) -> Rows:
+        """Return all samples of some files."""
+        parts = [np.arange(self.starts[file], self.starts[file + 1]) for file in files]
+        return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+    def _path(self, sample: int) -> Path:
+        return self.paths[int(np.searchsorted(self.starts, sample, side="right")) - 1]
 
 
 def in_order(paths: Iterable[Path]) -> list[Path]:

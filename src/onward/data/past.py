@@ -17,17 +17,7 @@ _BUCKET = "0"
 
 @dataclass(frozen=True, eq=False)
 class Past:
-    """Images to learn from.
-
-    Parameters
-    ----------
-    images
-        Bytes, one row per image.
-    name
-        What they are, for people.
-    digest
-        Content hash.
-    """
+    """Images to learn from, as bytes; what they are, for people; and a hash of their content."""
 
     images: Column
     name: str
@@ -37,13 +27,8 @@ class Past:
 def read_past(data: str, size: int) -> Past:
     """Read the unlabelled first bucket of CLEAR.
 
-    Parameters
-    ----------
-    data
-        ``emoji``: the drawings of 2016, each once. A CLEAR download: its bucket 0, and nothing
-        else of it. Any other folder: all images below it, which are to be from before bucket 1.
-    size
-        Side of the images of a folder.
+    ``emoji`` stands for the drawings of 2016, each once. Of a CLEAR download it is bucket 0, and
+    nothing else; of any other folder all images below it, which are to be from before bucket 1.
 
     Examples
     --------

@@ -27,12 +27,7 @@ _WORDS = {op.code.encode("latin1")[0]: op.name for op in pickletools.opcodes}
 def read_pickle(path: Path, content: str) -> Any:
     """Return the plain data in a pickle.
 
-    Parameters
-    ----------
-    path
-        The file.
-    content
-        What it should hold, for messages.
+    `content` is what the file should hold, for messages.
     """
     with path.open("rb") as file:
         if not path.stat().st_size:

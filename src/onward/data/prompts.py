@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from onward.data.read_files import read_text
 from onward.errors import OnwardError
 
 CLASSNAMES, TEMPLATES = "classnames.txt", "zeroshot_classification_templates.txt"
@@ -42,11 +43,5 @@ def prompts(names: Sequence[str], templates: Sequence[str]) -> tuple[str, ...]:
 
 
 def _lines(path: Path) -> tuple[str, ...]:
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise OnwardError(
-            f"expected one name or template on each line of {path}, found a file that cannot be "
-            f"read ({error}). Fetch it again"
-        ) from error
+    text = read_text(path, "one name or template on each line of")
     return tuple(line.strip() for line in text.split("\n") if line.strip())

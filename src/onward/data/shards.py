@@ -3,14 +3,14 @@
 import hashlib
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from onward.data.gaps import Flaw, Gaps
-from onward.data.pair_files import OpenFiles, in_order, spans
+from onward.data.pair_files import NumberedFiles, in_order
 from onward.data.tar_index import (
     PLACES,
     PROBLEMS,
@@ -18,60 +18,31 @@ from onward.data.tar_index import (
     caption_of,
     empty_index,
     tar_index,
+    webdataset,
 )
-from onward.data.webdataset_loader import webdataset
 from onward.errors import OnwardError
 from onward.types import Array, Rows
 
-_OPEN = 64
-
 
 @dataclass(frozen=True, eq=False)
-class Shards:
+class Shards(NumberedFiles):
     """Samples in tars, in the order of the files.
 
-    Parameters
-    ----------
-    paths
-        The tars.
-    names
-        What they are called in the names of samples.
-    starts
-        The number of each tar's first sample; then the number of all.
-    keys
-        What samples are called in their tars.
-    places
-        Where their parts lie, see `onward.data.tar_index.PLACES`.
-    digest
-        A hash of names, sizes and places.
-    found
-        How many samples each tar has, those that were left out included; -1 if nobody can tell.
+    ``names`` are what tars are called in the names of samples, ``keys`` what samples are called in
+    their tars, ``places`` where the parts of samples lie, see `onward.data.tar_index.PLACES`, and
+    ``found`` how many samples each tar has, those that were left out included, or -1 if nobody can
+    tell. The digest is of names, sizes and places.
     """
 
-    paths: tuple[Path, ...]
     names: tuple[str, ...]
-    starts: Rows
     keys: pa.ChunkedArray
     places: Array
-    digest: str
     found: Rows
-    _open: OpenFiles = field(default_factory=lambda: OpenFiles(_OPEN), repr=False)
-
-    def __len__(self) -> int:
-        return len(self.places)
 
     @property
     def text_sizes(self) -> Array:
         """How many bytes the text of each sample has."""
         return np.asarray(self.places["text_size"])
-
-    def file_of(self, samples: Rows) -> Rows:
-        """Return in which tar each sample lies."""
-        return np.searchsorted(self.starts, samples, side="right") - 1
-
-    def of(self, files: Sequence[int]) -> Rows:
-        """Return all samples of some tars."""
-        return spans(self.starts, files)
 
     def image(self, sample: int) -> bytes:
         """Return an encoded image."""
@@ -89,8 +60,7 @@ class Shards:
         at, size = int(place[f"{part}_at"]), int(place[f"{part}_size"])
         if at < 0:
             raise OnwardError(f"expected a member {part} in {self.where(sample)}, found none")
-        file = int(np.searchsorted(self.starts, sample, side="right")) - 1
-        content = os.pread(self._open(self.paths[file]), size, at)
+        content = os.pread(self._open(self._path(sample)), size, at)
         if len(content) != size:
             raise OnwardError(
                 f"expected {size:,} bytes of {self.where(sample)}, found {len(content):,}: the "
@@ -100,8 +70,7 @@ class Shards:
 
     def where(self, sample: int) -> str:
         """Say where a sample lies, for people."""
-        file = int(self.file_of(np.array([sample]))[0])
-        return f"sample {self.keys[sample].as_py()} of {self.paths[file]}"
+        return f"sample {self.keys[sample].as_py()} of {self._path(sample)}"
 
     def ids(self, samples: Rows) -> pa.Array:
         """Return names: the tar's, then the sample's own."""
@@ -118,17 +87,9 @@ def open_shards(
 ) -> Shards:
     """Index tars, and return their samples.
 
-    Parameters
-    ----------
-    paths
-        The tars, in order.
-    root
-        What their names in ids begin below.
-    gaps
-        What happens with tars that are cut or damaged, and with samples without an image or a
-        caption, or with several. By default they are listed in an error.
-    progress
-        Called with how many more tars were looked through.
+    Their names in ids begin below `root`. By default, tars that are cut or damaged, and samples
+    without an image or a caption or with several, are listed in an error. `progress` is called with
+    how many more tars were looked through.
     """
     hashed = hashlib.sha256()
     keys, places, counts, found = [], [], [0], []
@@ -161,11 +122,11 @@ def open_shards(
     gaps.leave_out(broken, "sample", "an image and a caption in every sample")
     return Shards(
         tuple(paths),
-        names,
         np.cumsum(counts),
+        hashed.hexdigest(),
+        names,
         pa.chunked_array(keys, pa.string()),
         np.concatenate(places) if places else np.empty(0, PLACES),
-        hashed.hexdigest(),
         np.array(found, np.int64),
     )
 

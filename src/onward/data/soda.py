@@ -21,13 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from onward.data.folder_images import file_sizes
-from onward.data.soda_words import (
-    CATEGORIES,
-    DOMAINS,
-    place_in_name,
-    timestamp,
-    video_and_sequence,
-)
+from onward.data.soda_words import CATEGORIES, DOMAINS, place_in_name, timestamp, video_and_sequence
 from onward.errors import OnwardError, first_few
 from onward.types import Array
 
@@ -78,13 +72,7 @@ class Soda:
 
 
 def read_soda(root: Path) -> Soda:
-    """Read the labelled part of SODA10M, or any folder of the same layout.
-
-    Parameters
-    ----------
-    root
-        The folder that holds ``SSLAD-2D``.
-    """
+    """Read the labelled part of SODA10M, or any folder of the same layout."""
     folder = labelled_folder(root)
     train, val, test = (read_split(folder, name) for name in SPLITS)
     return Soda(folder, train, val, test)
@@ -112,15 +100,7 @@ def _places(root: Path) -> tuple[Path, ...]:
 
 
 def read_split(folder: Path, name: str) -> Split:
-    """Read one annotation file, and stop with a list of what is wrong with it.
-
-    Parameters
-    ----------
-    folder
-        The folder that holds ``annotations`` and the images of each split.
-    name
-        ``train``, ``val`` or ``test``.
-    """
+    """Read one annotation file, and stop with a list of what is wrong with it."""
     path = folder / "annotations" / f"instance_{name}.json"
     if not path.is_file():
         raise OnwardError(f"expected an annotation file {path}, found none. Fetch it again")
@@ -144,7 +124,8 @@ def read_split(folder: Path, name: str) -> Split:
     _refuse(path, problems)
     _refuse(path, list(_wrong_objects(images, objects, entries[1])))
     sizes = file_sizes(folder, images.column("path").to_pylist())
-    _refuse(path, list(_missing_files(images, sizes)))
+    missing = [name for name in images.column("path").to_pylist() if name not in sizes]
+    _refuse(path, [f"image {name}: it is annotated, and there is no such file" for name in missing])
     digest = hashlib.sha256(content)
     digest.update(json.dumps(sorted(sizes.items())).encode())
     return Split(name, images, objects, digest.hexdigest())
@@ -247,12 +228,6 @@ def _wrong_objects(
         elif outside[row]:
             frame = f"{width[row]} x {height[row]}"
             yield f"{start}expected a box inside its image of {frame}, found {entry['bbox']}"
-
-
-def _missing_files(images: pa.Table, sizes: dict[str, int]) -> Iterator[str]:
-    for path in images.column("path").to_pylist():
-        if path not in sizes:
-            yield f"image {path}: it is annotated, and there is no such file"
 
 
 def _refuse(path: Path, problems: Sequence[str]) -> None:

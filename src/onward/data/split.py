@@ -52,13 +52,8 @@ def held_out(groups: Array, split: Split, seed: int) -> NDArray[np.bool_]:
 def uniform(groups: Array, draw: str) -> NDArray[np.float64]:
     """Return a number in [0, 1) for each sample's group that looks random and never changes.
 
-    Parameters
-    ----------
-    groups
-        One group name per sample, or its hash as an unsigned 64-bit number: of those, millions
-        take a moment.
-    draw
-        Names the draw: under another name each group has another number.
+    Of groups that are hashed to unsigned 64-bit numbers, millions take a moment. Under another name
+    of the draw, each has another number.
     """
     if groups.dtype == np.uint64:
         salt = np.repeat(hash_texts(pa.array([draw])), len(groups))
@@ -74,14 +69,8 @@ def shuffled_out(samples: int, share: float, seed: int) -> NDArray[np.bool_]:
     It shuffles all samples, without regard to class or group, and tests the last ones. Every
     bucket is shuffled from the same seed, so buckets of one size share one permutation.
 
-    Parameters
-    ----------
-    samples
-        The number of samples, in the order of the release's list.
-    share
-        The share to hold out, rounded down.
-    seed
-        The seed of Python's own generator, which the released code uses.
+    Samples are in the order of the release's list; the share is rounded down; the seed is that of
+    Python's own generator, which the released code uses.
 
     Examples
     --------

@@ -27,7 +27,7 @@ import pyarrow as pa
 from PIL import Image
 
 from onward.data.bags import right_answers
-from onward.data.encoded_image import opened_image
+from onward.data.folder_images import opened_image
 from onward.data.pair_column import captions_of
 from onward.data.prompts import read_prompts
 from onward.data.tar_index import IMAGES
@@ -108,16 +108,7 @@ def read_static_test(
 ) -> StaticTest:
     """Read what a task's folder holds; images are decoded when they are asked for.
 
-    Parameters
-    ----------
-    folder
-        The folder of the task.
-    fitting
-        How the model wants its images.
-    grouped
-        Whether groups are compared.
-    uncounted
-        Groups that do not count among them.
+    Where it is `grouped`, groups are compared, without those that are `uncounted`.
     """
     samples = read_shards(folder)
     if not samples:
@@ -157,8 +148,7 @@ def _label(sample: Sample, classes: int) -> int:
     text = sample.text("cls").strip()
     if not text.isdigit() or int(text) >= classes:
         raise OnwardError(
-            f"expected a class from 0 to {classes - 1} as cls of the sample {sample.key} in "
-            f"{sample.shard}, found {text[:40]!r}"
+            f"expected a class from 0 to {classes - 1} as cls of {sample}, found {text[:40]!r}"
         )
     return int(text)
 
@@ -179,8 +169,7 @@ def _group(sample: Sample) -> int:
         return int(found.ravel()[0])
     except (ValueError, IndexError, EOFError) as error:
         raise OnwardError(
-            f"expected numbers, the group first, as npy of the sample {sample.key} in "
-            f"{sample.shard}, found something else ({error})"
+            f"expected numbers, the group first, as npy of {sample}, found something else ({error})"
         ) from error
 
 
@@ -190,10 +179,7 @@ def _retrieval(samples: list[Sample], fitting: Fitting) -> StaticTest:
     for number, sample in enumerate(samples):
         captions = captions_of(sample.text("txt"))
         if not captions:
-            raise OnwardError(
-                f"expected a caption as txt of the sample {sample.key} in {sample.shard}, found "
-                "none"
-            )
+            raise OnwardError(f"expected a caption as txt of {sample}, found none")
         texts += [caption[:_LONGEST] for caption in captions]
         owners += [number] * len(captions)
     answers = right_answers(np.array(owners), len(samples))
@@ -227,19 +213,19 @@ def _cue(sample: Sample) -> tuple[str, list[Member], list[int]]:
         cue, right = str(said["cue"]).strip().lower(), [int(i) for i in said["associations"]]
     except (ValueError, KeyError, TypeError) as error:
         raise OnwardError(
-            f"expected a cue and the numbers of its associations as json of the sample "
-            f"{sample.key} in {sample.shard}, found something else ({error})"
+            f"expected a cue and the numbers of its associations as json of {sample}, found "
+            f"something else ({error})"
         ) from error
     there, chosen = {*range(len(candidates))}, {*right}
     if not cue or not right or len(chosen) < len(right) or not chosen < there:
         raise OnwardError(
-            f"expected a cue and some of {len(candidates)} images as its associations for the "
-            f"sample {sample.key} in {sample.shard}, found {cue!r} and {right}"
+            f"expected a cue and some of {len(candidates)} images as its associations for "
+            f"{sample}, found {cue!r} and {right}"
         )
     if len(right) > KEPT:
         raise OnwardError(
-            f"expected at most {KEPT} right images of a cue, as many as are looked at, for the "
-            f"sample {sample.key} in {sample.shard}, found {len(right)}. Ask for fewer of them"
+            f"expected at most {KEPT} right images of a cue, as many as are looked at, for "
+            f"{sample}, found {len(right)}. Ask for fewer of them"
         )
     return f"{'An' if cue[0] in 'aeiou' else 'A'} {cue}"[:_LONGEST], candidates, right
 

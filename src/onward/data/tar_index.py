@@ -5,18 +5,19 @@ by place, so that any sample can be read with one seek.
 """
 
 import hashlib
+import importlib
+import importlib.util
 import json
 import re
 import tarfile
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 from onward.data.cache import cached
-from onward.data.webdataset_loader import webdataset
 from onward.errors import OnwardError
 from onward.types import Array
 
@@ -45,14 +46,21 @@ class DamagedTarError(OnwardError):
     """A tar that cannot be walked through to its end."""
 
 
+def webdataset() -> Any:
+    """Return the module webdataset, which is an extra and takes a moment."""
+    if importlib.util.find_spec("webdataset") is None:
+        raise OnwardError(
+            "expected webdataset, which knows shards of samples, found none. Install it: "
+            "pip install 'onward[clip]'"
+        )
+    return importlib.import_module("webdataset")
+
+
 def tar_index(path: Path) -> Array:
     """Return for each sample of a shard its ``key``, where its parts lie, and its problem.
 
-    Parameters
-    ----------
-    path
-        A tar without compression. Its index is kept in our cache, under its size and time. If it is
-        cut or damaged, `DamagedTarError` says how.
+    The tar has no compression. Its index is kept in our cache, under its size and time. If it is
+    cut or damaged, `DamagedTarError` says how.
     """
     try:
         state = path.stat()

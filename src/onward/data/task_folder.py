@@ -42,13 +42,16 @@ class Sample:
     key: str
     members: Mapping[str, Member]
 
+    def __str__(self) -> str:
+        return f"the sample {self.key} in {self.shard}"
+
     def one(self, *kinds: str) -> Member:
         """Return the one member of these kinds."""
         found = [member for kind, member in self.members.items() if kind in kinds]
         if len(found) != 1:
             raise OnwardError(
-                f"expected one member {' or '.join(kinds)} for the sample {self.key} in "
-                f"{self.shard}, found {len(found)} among {', '.join(sorted(self.members))}"
+                f"expected one member {' or '.join(kinds)} for {self}, found {len(found)} among "
+                f"{', '.join(sorted(self.members))}"
             )
         return found[0]
 

@@ -8,24 +8,23 @@ The layout::
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from onward.data.counts import Count
-from onward.data.gaps import Gaps
 from onward.data.pair_files import in_order
 from onward.data.prompts import CLASSNAMES, read_prompts
+from onward.data.read_files import read_object
 from onward.data.shards import Shards, open_shards
 from onward.data.tic_layout import (
     Layout,
     Step,
+    Wanted,
     different,
     is_time,
     no_samples,
-    read_object,
     span_of,
     step_of,
 )
@@ -65,31 +64,11 @@ def has_datacomp(root: Path) -> bool:
     return any((root / calendar / "train").is_dir() for calendar in CALENDARS)
 
 
-def read_datacomp(
-    root: Path,
-    calendar: str | None = None,
-    *,
-    gaps: Gaps,
-    pool: bool = False,
-    progress: Callable[[int], None] = lambda done: None,
-) -> Layout:
-    """Read which samples belong to which year or month.
-
-    Parameters
-    ----------
-    root
-        The folder that holds ``yearly`` or ``monthly``.
-    calendar
-        Which of them; by default the first that is there.
-    gaps
-        What happens with what is missing or broken.
-    pool
-        Whether the first year's tests are those of 2014, 2015 and 2016 put together.
-    progress
-        Called with how many more shards were looked through.
-    """
+def read_datacomp(wanted: Wanted) -> Layout:
+    """Read which samples belong to which year or month."""
+    root, gaps = wanted.root, wanted.gaps
     there = [name for name in CALENDARS if (root / name / "train").is_dir()]
-    calendar = calendar or there[0]
+    calendar = wanted.calendar or there[0]
     base = root / calendar
     if calendar not in there:
         raise OnwardError(f"expected shards in {base / 'train'}, found {' and '.join(there)} alone")
@@ -100,10 +79,10 @@ def read_datacomp(
             folders += _folders(base / "eval" / use, use, calendar)
     gaps.go_on([line for folder in folders for line in folder.absent], "all shards that are named")
     paths = [path for folder in folders for path in folder.shards]
-    shards = open_shards(paths, root, gaps, progress)
+    shards = open_shards(paths, root, gaps, wanted.progress)
     counts = _counts(folders, shards)
     gaps.go_on(different(counts), "as many samples as the data says it has")
-    samples = _samples(folders, shards, calendar, pool=pool)
+    samples = _samples(folders, shards, calendar, pool=wanted.pool)
     classes, prompts = _prompts(folders)
     steps = []
     for name in sorted({step for step, use in samples if use == "train"}):
@@ -113,22 +92,15 @@ def read_datacomp(
             continue
         classified = samples.get((name, _CLASSES), no_samples())
         labels = _labels(shards, classified, len(classes))
-        start, end = span_of(name)
-        steps.append(Step(name, start, end, samples[name, "train"], test, classified, labels))
+        learned = samples[name, "train"]
+        steps.append(Step(name, *span_of(name), learned, test, classified, labels))
     if not steps:
         raise OnwardError(
             f"expected tests of the same times as in {base / 'train'} in "
             f"{base / 'eval' / _RETRIEVAL}/<time>/<number>.tar, found none"
         )
-    return Layout(
-        f"TiC-DataComp, {calendar}",
-        shards,
-        tuple(steps),
-        classes,
-        prompts,
-        counts,
-        tuple(notes),
-    )
+    name = f"TiC-DataComp, {calendar}"
+    return Layout(name, shards, tuple(steps), classes, prompts, counts, tuple(notes))
 
 
 def _folders(base: Path, use: str, calendar: str) -> list[_Folder]:

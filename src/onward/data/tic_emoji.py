@@ -15,8 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from onward.data.emoji_captions import captions
-from onward.data.emoji_history import GROUPS, TWEMOJI, as_rgb, distinct_images, load_emoji
+from onward.data.emoji_history import (
+    GROUPS,
+    TWEMOJI,
+    as_rgb,
+    captions,
+    distinct_images,
+    drawings_of,
+    load_emoji,
+)
 from onward.data.images import ImageColumn
 from onward.data.variations import recoloured, similarities, warped
 from onward.pairs import HAS_IMAGE, HAS_TEXT, IMAGE, TEXT, cut_text, pair_type
@@ -101,9 +108,7 @@ def load_tic_emoji() -> Table:
     ``text``, ``kind``.
     """
     emoji = load_emoji()
-    image = emoji.wide["image"]
-    if not isinstance(image, ImageColumn):
-        raise TypeError("expected the emoji history to have a column of images")
+    image = drawings_of(emoji)
     known = emoji.columns.select(["time", "label", "group", "snapshot", "code"])
     known = known.append_column("text", pa.array(captions(emoji)))
     ids = emoji.columns.column("id")

@@ -5,9 +5,8 @@ whose wide column ``pair`` reads images and texts when they are asked for.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -20,33 +19,19 @@ from onward.data.pair_files import PairFiles
 from onward.data.shards import Shards
 from onward.data.tic_datacomp import CALENDARS, has_datacomp, read_datacomp
 from onward.data.tic_joined import has_lists, read_joined
-from onward.data.tic_layout import Layout, Step, tested
+from onward.data.tic_layout import Layout, Step, Wanted, tested
 from onward.data.tic_rows import TicRows
 from onward.data.tic_splits import has_splits, read_splits
 from onward.errors import OnwardError, first_few, unknown
 from onward.seeds import Draws, draws
-from onward.types import Rows, Samples, Table
+from onward.types import Period, Samples, Table
 
 MOST_VALIDATION = 5_000
 """Held back at most in a period. Among so many candidates, the share of right answers is known to
 less than a point, and looking at them takes as many forward passes as one batch of the paper's."""
-
-
-@dataclass(frozen=True, eq=False)
-class TicPeriod:
-    """A period: rows to learn from, and what tests it.
-
-    ``test`` asks images and texts for each other; ``more`` has ``zero_shot``, if there is one;
-    ``validation`` is held back from ``train``, to be asked like ``test`` while it is learned.
-    """
-
-    name: str
-    start: date
-    end: date
-    train: Rows
-    test: Samples
-    validation: Samples
-    more: Mapping[str, Samples]
+# What pairs without classes are one of.
+_ONE_CLASS = ("pair",)
+_LAYOUTS = ((has_datacomp, read_datacomp), (has_splits, read_splits), (has_lists, read_joined))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +46,8 @@ class TicData:
         ``id``, ``time`` (the last day of its period; null for prompts), ``kind`` (pair, image,
         text or prompt); wide: ``pair``.
     periods
-        In order of time.
+        In order of time. Tests ask images and texts for each other; there is more, ``zero_shot``,
+        if images are classified. What is held back for validation is asked like the test.
     classes
         What images are classified into by prompts; none without such a test.
     files
@@ -80,7 +66,7 @@ class TicData:
 
     layout: str
     table: Table
-    periods: tuple[TicPeriod, ...]
+    periods: tuple[Period, ...]
     classes: tuple[str, ...]
     files: tuple[Path, ...]
     counts: tuple[Count, ...]
@@ -142,9 +128,7 @@ def read_tic(
     if not 0 <= validation < 1:
         raise OnwardError(f"expected a share from 0 up to 1 for validation, found {validation}")
     gaps = Gaps(missing, None if leave_out is None else Path(leave_out).expanduser())
-    found = _found(
-        root, gaps, calendar=calendar, shards=shards, images=images, pool=pool, progress=progress
-    )
+    found = _found(Wanted(root, gaps, calendar, shards, images, pool, progress))
     steps, untested = tested(found.steps)
     if not steps:
         raise OnwardError(
@@ -152,7 +136,10 @@ def read_tic(
             f"{first_few(untested, '; ')}. Fetch what is missing or broken again"
         )
     rows = TicRows(found.files, found.prompts)
-    periods = tuple(_period(number, step, rows, validation) for number, step in enumerate(steps))
+    classes = found.classes or _ONE_CLASS
+    periods = tuple(
+        _period(number, step, rows, validation, classes) for number, step in enumerate(steps)
+    )
     column = rows.column(side, window, mixed)
     digest = hashlib.sha256(found.files.digest.encode())
     for part in (column.sample, column.part, column.line):
@@ -175,27 +162,15 @@ def read_tic(
 
 def is_tic(root: Path) -> bool:
     """Whether a folder has one of the layouts."""
-    return root.is_dir() and (has_datacomp(root) or has_splits(root) or has_lists(root))
+    return root.is_dir() and any(has(root) for has, _ in _LAYOUTS)
 
 
-def _found(
-    root: Path,
-    gaps: Gaps,
-    *,
-    calendar: str | None,
-    shards: str | None,
-    images: Path | None,
-    pool: bool,
-    progress: Callable[[int], None],
-) -> Layout:
-    if has_datacomp(root):
-        return read_datacomp(root, calendar, gaps=gaps, pool=pool, progress=progress)
-    if has_splits(root):
-        return read_splits(root, gaps=gaps, images=images, progress=progress)
-    if has_lists(root):
-        return read_joined(root, shards, calendar, gaps=gaps, pool=pool, progress=progress)
+def _found(wanted: Wanted) -> Layout:
+    for has, read in _LAYOUTS:
+        if has(wanted.root):
+            return read(wanted)
     raise OnwardError(
-        f"expected data of TiC-CLIP in {root}, found none of yearly/train/<YEAR>/*.tar, "
+        f"expected data of TiC-CLIP in {wanted.root}, found none of yearly/train/<YEAR>/*.tar, "
         "monthly/train/<YYYYMM>/*.tar (TiC-DataComp's shards), <YEAR>.npy, "
         "tic-datacomp_training_monthly/<YEAR>.tar (its lists of ids), "
         "splits/{train,test}_batch_<batch>.csv, {train,test}_batch_<batch>__<8 digits>.tar "
@@ -204,7 +179,9 @@ def _found(
     )
 
 
-def _period(number: int, step: Step, rows: TicRows, share: float) -> TicPeriod:
+def _period(
+    number: int, step: Step, rows: TicRows, share: float, classes: tuple[str, ...]
+) -> Period:
     rng = draws(Draws.HELD_OUT, number)
     held = min(int(share * len(step.train)), MOST_VALIDATION)
     apart = np.zeros(len(step.train), np.bool_)
@@ -218,7 +195,11 @@ def _period(number: int, step: Step, rows: TicRows, share: float) -> TicPeriod:
     if len(step.classified):
         seen = rows.add(step.classified, ONLY_IMAGE, day)
         more[ZERO_SHOT] = zero_shot_test(seen, step.labels, rows.prompts, rng)
-    return TicPeriod(step.name, step.start, step.end, train, test, validation, more)
+    # No pair has a class of its own: prompts are asked for in tests alone.
+    learned = Samples(train, np.zeros(len(train), np.int64))
+    return Period(
+        number, step.name, step.start, day, learned, test, classes, validation=validation, more=more
+    )
 
 
 def _places(files: PairFiles, root: Path) -> tuple[Path, ...]:

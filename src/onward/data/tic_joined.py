@@ -10,17 +10,25 @@ The layout::
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from onward.data.cache import cached
-from onward.data.gaps import Gaps
 from onward.data.pair_files import in_order
 from onward.data.prompts import CLASSNAMES, read_prompts
 from onward.data.shards import Shards, open_shards, shard_paths
-from onward.data.tic_layout import Layout, Step, is_time, no_samples, span_of, step_of, tested
+from onward.data.tic_layout import (
+    Layout,
+    Step,
+    Wanted,
+    is_time,
+    no_samples,
+    span_of,
+    step_of,
+    tested,
+)
 from onward.data.uid_lists import (
     UID,
     class_lists,
@@ -41,35 +49,12 @@ RETRIEVAL, CLASSES = "tic-datacomp_retrieval_evals_year2uids", "tic-datacompnet_
 
 def has_lists(root: Path) -> bool:
     """Whether a folder has lists of ids."""
-    return bool(_yearly(root) or _monthly(root))
+    return bool(_years(root, "yearly") or _years(root, "monthly"))
 
 
-def read_joined(
-    root: Path,
-    shards: str | None,
-    calendar: str | None = None,
-    *,
-    gaps: Gaps,
-    pool: bool = False,
-    progress: Callable[[int], None] = lambda done: None,
-) -> Layout:
-    """Read which samples of a pool belong to which year or month.
-
-    Parameters
-    ----------
-    root
-        The folder with the lists.
-    shards
-        Your CommonPool: a folder of tars, or several joined by ``::``.
-    calendar
-        ``yearly`` or ``monthly``; by default the first of them whose lists are there.
-    gaps
-        What happens with what is missing or broken.
-    pool
-        Whether the first year's tests are those of 2014, 2015 and 2016 put together.
-    progress
-        Called with how many more shards were looked through.
-    """
+def read_joined(wanted: Wanted) -> Layout:
+    """Read which samples of a pool belong to which year or month."""
+    root, shards = wanted.root, wanted.shards
     if shards is None:
         raise OnwardError(
             f"expected shards to join with the lists of ids in {root}, found none named. Say where "
@@ -84,12 +69,12 @@ def read_joined(
             "Hugging Face, apple/TiC-DataComp"
         )
     paths = shard_paths(shards)
-    pool_shards = open_shards(paths, paths[0].parent, gaps, progress)
-    calendar = calendar or ("yearly" if _yearly(root) else "monthly")
+    pool_shards = open_shards(paths, paths[0].parent, wanted.gaps, wanted.progress)
+    calendar = wanted.calendar or ("yearly" if _years(root, "yearly") else "monthly")
     lists = _lists(root, calendar)
     uids = _uids(pool_shards)
     asked = _Asked(uids, root)
-    steps = _steps(lists, asked, calendar, pool=pool)
+    steps = _steps(lists, asked, calendar, pool=wanted.pool)
     if not tested(steps)[0]:
         raise OnwardError(
             f"expected samples of {shards} in the lists of ids in {root}, found none of the "
@@ -180,21 +165,18 @@ class _Asked:
         return rows[listed_in(listed, self.uids[rows])]
 
 
-def _yearly(root: Path) -> list[Path]:
-    found = in_order([*root.glob("*.npy"), *root.glob(f"{YEARLY}/*.npy")])
-    return [path for path in found if is_time(path.stem, "yearly")]
-
-
-def _monthly(root: Path) -> list[Path]:
-    found = in_order([*root.glob("*.tar"), *root.glob(f"{MONTHLY}/*.tar")])
+def _years(root: Path, calendar: str) -> list[Path]:
+    """Return the files of years: each a list, or the lists of its months in a tar."""
+    form = f"{YEARLY}/*.npy" if calendar == "yearly" else f"{MONTHLY}/*.tar"
+    found = in_order([*root.glob(Path(form).name), *root.glob(form)])
     return [path for path in found if is_time(path.stem, "yearly")]
 
 
 def _lists(root: Path, calendar: str) -> dict[str, Array]:
     if calendar == "yearly":
-        return {path.stem: open_list(path) for path in _yearly(root)}
+        return {path.stem: open_list(path) for path in _years(root, "yearly")}
     found: dict[str, Array] = {}
-    for path in _monthly(root):
+    for path in _years(root, "monthly"):
         lists = open_lists(path)
         found |= {time: lists[time] for time in sorted(lists) if is_time(time, "monthly")}
     return found

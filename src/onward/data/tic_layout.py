@@ -1,17 +1,15 @@
 """What the released layouts of TiC-CLIP come to, before rows and tests are made of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from onward.data.clear_listing import read_json
 from onward.data.counts import Count
+from onward.data.gaps import Gaps
 from onward.data.pair_files import PairFiles
-from onward.errors import OnwardError
 from onward.types import Rows
 
 FIRST_YEAR, MERGED = 2014, 2016
@@ -24,21 +22,25 @@ def no_samples() -> Rows:
 
 
 @dataclass(frozen=True, eq=False)
+class Wanted:
+    """What is to be read and how: the words of `onward.data.tic_folder.read_tic`."""
+
+    root: Path
+    gaps: Gaps
+    calendar: str | None
+    shards: str | None
+    images: Path | None
+    pool: bool
+    progress: Callable[[int], None]
+
+
+@dataclass(frozen=True, eq=False)
 class Step:
     """A period as a layout has it, in numbers of samples.
 
-    Parameters
-    ----------
-    name
-        The year, the month (201403) or the years (2004-2008).
-    start, end
-        Its first and last day.
-    train
-        Samples to learn from.
-    test
-        Samples whose images and texts are to find each other.
-    classified
-        Samples whose images are to find their class; ``labels`` has its number.
+    ``name`` is the year, the month (201403) or the years (2004-2008); ``start`` and ``end`` are its
+    first and last day. ``train`` is to learn from; in ``test`` images and texts are to find each
+    other; the images of ``classified`` are to find their class, whose number ``labels`` has.
     """
 
     name: str
@@ -54,22 +56,9 @@ class Step:
 class Layout:
     """All that was found on disk.
 
-    Parameters
-    ----------
-    name
-        What the layout is called.
-    files
-        Where the samples lie.
-    steps
-        The periods, in order of time.
-    classes
-        The names of classes, where images are classified by prompts.
-    prompts
-        What stands for each of them: one line for each template.
-    counts
-        Numbers that the layout tells of itself, beside what was found.
-    notes
-        What else is to be told about it.
+    ``steps`` are the periods, in order of time; ``prompts`` what stands for each of ``classes``,
+    one line for each template; ``counts`` the numbers that the layout tells of itself, beside what
+    was found; ``notes`` what else is to be told about it.
     """
 
     name: str
@@ -108,14 +97,6 @@ def is_time(name: str, calendar: str) -> bool:
 def step_of(time: str, calendar: str) -> str:
     """Return the name of the period that a year or a month belongs to."""
     return str(max(int(time), MERGED)) if calendar == "yearly" else time
-
-
-def read_object(path: Path, what: str) -> dict[str, Any]:
-    """Return the object in a JSON file, or say that there is none."""
-    found = read_json(path)
-    if not isinstance(found, dict):
-        raise OnwardError(f"expected {what} in {path}, found another kind of JSON. Fetch it again")
-    return found
 
 
 def tested(steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[str, ...]]:

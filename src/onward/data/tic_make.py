@@ -7,12 +7,11 @@ import numpy as np
 
 from onward.data.chosen_pairs import ChosenPairs
 from onward.data.dated_pairs import DatedPairs
-from onward.data.emoji_history import FOLDER
+from onward.data.emoji_history import publish_drawings
 from onward.data.split import held_out, uniform
 from onward.data.tic_make_datacomp import write_datacomp, write_ids
 from onward.data.tic_make_splits import write_redcaps, write_yfcc
 from onward.errors import OnwardError, unknown
-from onward.files import publish_folder
 from onward.types import Holdout, Rows
 
 SAMPLES = 160
@@ -39,35 +38,16 @@ def make_tic_shards(
 
     The same pairs, seed and numbers give the same bytes. The folder is there whole or not at all.
 
-    Parameters
-    ----------
-    out
-        A folder that does not exist, or is empty.
-    pairs
-        What is written.
-    layout
-        ``datacomp``: shards by year and by month, with tests; ``ids``: lists of ids and a pool to
-        join them with; ``yfcc`` and ``redcaps``: tables over a folder of images, and tars.
-    seed
-        Another seed takes other pairs, and tests with others.
-    samples
-        How many pairs of a month, at most.
-    progress
-        Called with how many more images were written.
+    Layouts are ``datacomp``: shards by year and by month, with tests; ``ids``: lists of ids and a
+    pool to join them with; ``yfcc`` and ``redcaps``: tables over a folder of images, and tars.
+    Another seed takes other pairs, and tests with others. Of a month, at most so many `samples` are
+    taken. `progress` is called with how many more images were written.
     """
     if layout not in LAYOUTS:
         raise unknown("layout", layout, LAYOUTS, "onward data make --help")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OnwardError(f"expected a new or an empty folder, found {out} in use. Choose another")
     chosen = _chosen(pairs, seed, samples)
-
-    def fill(draft: Path) -> None:
-        LAYOUTS[layout](ChosenPairs(pairs, chosen, seed, progress), draft)
-        # The artists' terms go where their drawings go.
-        for path in FOLDER.glob("*.txt"):
-            (draft / path.name).write_bytes(path.read_bytes())
-
-    publish_folder(out, fill)
+    written = ChosenPairs(pairs, chosen, seed, progress)
+    publish_drawings(out, lambda draft: LAYOUTS[layout](written, draft))
     return sum(len(rows) for rows in chosen.values())
 
 

@@ -18,25 +18,25 @@ def write_yfcc(written: ChosenPairs, root: Path) -> None:
     """Write four batches, in order of time. Readers call them 2004-2008 and so on, as the paper."""
     months = np.array_split(np.array(written.times("monthly")), len(YFCC))
     batches = {str(number): some.tolist() for number, some in enumerate(months)}
-    _splits(written, root, batches, _key_path)
 
+    def path_of(row: int) -> str:
+        key = written.uid(row)
+        return f"{key[:3]}/{key[3:6]}/{key}.jpg"
 
-def _key_path(written: ChosenPairs, row: int) -> str:
-    key = written.uid(row)
-    return f"{key[:3]}/{key[3:6]}/{key}.jpg"
+    _splits(written, root, batches, path_of)
 
 
 def write_redcaps(written: ChosenPairs, root: Path) -> None:
     """Write a batch for each year; classes take the place of subreddits."""
     batches = {year: [year] for year in written.times("yearly")}
-    _splits(written, root, batches, lambda _, row: f"{written.pairs.labels[row]}/{row}.jpg")
+    _splits(written, root, batches, lambda row: f"{written.pairs.labels[row]}/{row}.jpg")
 
 
 def _splits(
     written: ChosenPairs,
     root: Path,
     batches: Mapping[str, Sequence[str]],
-    path_of: Callable[[ChosenPairs, int], str],
+    path_of: Callable[[int], str],
 ) -> None:
     for folder in ("splits", "images", "shards"):
         (root / folder).mkdir()
@@ -49,7 +49,7 @@ def _splits(
                 table = csv.writer(file, delimiter="\t", lineterminator="\n")
                 table.writerow(COLUMNS)
                 for number, row in enumerate(rows):
-                    path, caption = path_of(written, row), written.pairs.captions[row]
+                    path, caption = path_of(row), written.pairs.captions[row]
                     table.writerow((path, caption))
                     image = written.encoded(row, "JPEG")
                     place = root / "images" / path

@@ -16,15 +16,7 @@ _KINDS = {PAIR: "pair", ONLY_IMAGE: "image", ONLY_TEXT: "text"}
 
 
 class TicRows:
-    """The rows of the table, one part after the other; prompts come first.
-
-    Parameters
-    ----------
-    files
-        Where samples lie.
-    prompts
-        Texts that lie in no file.
-    """
+    """The rows of the table, one part after the other; prompts come first."""
 
     def __init__(self, files: PairFiles, prompts: Sequence[str]) -> None:
         self._files, self._texts = files, tuple(prompts)
@@ -34,7 +26,8 @@ class TicRows:
 
     def add(self, samples: Rows, part: int, day: date | None, lines: Rows | None = None) -> Rows:
         """Add a row for each sample, and return the rows."""
-        self._parts.append((samples, part, _none(samples) if lines is None else lines, day))
+        lines = np.full(len(samples), -1) if lines is None else lines
+        self._parts.append((samples, part, lines, day))
         self._count += len(samples)
         return np.arange(self._count - len(samples), self._count)
 
@@ -86,7 +79,3 @@ class TicRows:
             kinds.append(pa.array([kind] * len(samples), pa.string()).dictionary_encode())
         columns = {"id": pa.chunked_array(ids), "time": pa.chunked_array(times)}
         return pa.table({**columns, "kind": pa.chunked_array(kinds).unify_dictionaries()})
-
-
-def _none(samples: Rows) -> Rows:
-    return np.full(len(samples), -1)

@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterable
 from datetime import date
 from pathlib import Path
 
-from onward.data.gaps import Gaps
 from onward.data.listed_pairs import open_listed
 from onward.data.pair_files import in_order
 from onward.data.shards import open_shards
-from onward.data.tic_layout import Layout, Step
+from onward.data.tic_layout import Layout, Step, Wanted
 from onward.errors import OnwardError
 from onward.types import Rows
 
@@ -34,34 +33,20 @@ def has_splits(root: Path) -> bool:
     return bool(_tars(root) or _tables(root))
 
 
-def read_splits(
-    root: Path,
-    *,
-    gaps: Gaps,
-    images: Path | None = None,
-    progress: Callable[[int], None] = lambda done: None,
-) -> Layout:
+def read_splits(wanted: Wanted) -> Layout:
     """Read which samples belong to which batch: out of tars where there are any, else of tables.
 
-    Parameters
-    ----------
-    root
-        The folder that holds ``splits``, or tars.
-    gaps
-        What happens with what is missing or broken.
-    images
-        Tables: the folder that paths begin in. By default ``images`` below the root, or the root.
-    progress
-        Called with how many more tars were looked through.
+    Paths in tables begin by default in ``images`` below the root, or in the root.
     """
+    root, images = wanted.root, wanted.images
     tars = _tars(root)
     if tars and images is None:
-        shards = open_shards(tars, root, gaps, progress)
+        shards = open_shards(tars, root, wanted.gaps, wanted.progress)
         samples = _by_batch(tars, shards.of)
         return Layout(_called(samples), shards, _steps(samples, root))
     tables = _tables(root)
     folder = images or (root / "images" if (root / "images").is_dir() else root)
-    listed = open_listed(tables, folder, gaps)
+    listed = open_listed(tables, folder, wanted.gaps)
     samples = _by_batch(tables, listed.of)
     return Layout(_called(samples), listed, _steps(samples, root))
 

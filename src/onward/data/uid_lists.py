@@ -11,7 +11,7 @@ from typing import IO, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.data.tic_layout import read_object
+from onward.data.read_files import read_object
 from onward.errors import OnwardError
 from onward.types import Array, Rows
 

@@ -28,13 +28,7 @@ def seen_from_elsewhere(images: Array, rng: np.random.Generator) -> Array:
 
 def turned(images: Array, rng: np.random.Generator) -> Array:
     """Turn each image by up to 15 degrees."""
-    angle = rng.uniform(-_TURN, _TURN, len(images))
-    ways = np.zeros((len(images), 3, 3))
-    ways[:, 0, 0] = ways[:, 1, 1] = np.cos(angle)
-    ways[:, 1, 0] = np.sin(angle)
-    ways[:, 0, 1] = -ways[:, 1, 0]
-    ways[:, 2, 2] = 1
-    return warped(images, ways)
+    return warped(images, _turns(rng.uniform(-_TURN, _TURN, len(images)), 1.0))
 
 
 def moved(images: Array, rng: np.random.Generator) -> Array:
@@ -45,14 +39,7 @@ def moved(images: Array, rng: np.random.Generator) -> Array:
 def similarities(count: int, rng: np.random.Generator, reach: float = 1.0) -> Array:
     """Return maps that turn by up to 9 degrees, scale by 12 % and shift by 5 % of the side.
 
-    Parameters
-    ----------
-    count
-        How many are drawn.
-    rng
-        Draws them.
-    reach
-        How many times as far they go.
+    They go `reach` times as far.
 
     Examples
     --------
@@ -60,13 +47,17 @@ def similarities(count: int, rng: np.random.Generator, reach: float = 1.0) -> Ar
     [[1.0, -0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
     angle, size, across, down = rng.uniform(-reach, reach, (4, count))
-    scale = np.exp(_SCALED * size)
-    ways = np.zeros((count, 3, 3))
-    ways[:, 0, 0] = ways[:, 1, 1] = scale * np.cos(_MOVED_TURN * angle)
-    ways[:, 1, 0] = scale * np.sin(_MOVED_TURN * angle)
-    ways[:, 0, 1] = -ways[:, 1, 0]
+    ways = _turns(_MOVED_TURN * angle, np.exp(_SCALED * size))
     # The frame reaches from -1 to 1.
     ways[:, 0, 2], ways[:, 1, 2] = 2 * _SHIFTED * across, 2 * _SHIFTED * down
+    return ways
+
+
+def _turns(angles: Array, scale: Array | float) -> Array:
+    ways = np.zeros((len(angles), 3, 3))
+    ways[:, 0, 0] = ways[:, 1, 1] = scale * np.cos(angles)
+    ways[:, 1, 0] = scale * np.sin(angles)
+    ways[:, 0, 1] = -ways[:, 1, 0]
     ways[:, 2, 2] = 1
     return ways
 
@@ -128,12 +119,8 @@ def homographies(corners: Array) -> Array:
 def warped(images: Array, ways: Array) -> Array:
     """Return images each of whose pixels is the nearest one of where a map takes it, else black.
 
-    Parameters
-    ----------
-    images
-        Bytes (image, height, width, colour).
-    ways
-        A projective map (3, 3) for each image, on a frame that reaches from -1 to 1.
+    Images are bytes (image, height, width, colour); each has a projective map (3, 3), on a frame
+    that reaches from -1 to 1.
     """
     count, height, width, colours = images.shape
     down, right = ((2 * np.arange(side) + 1) / side - 1 for side in (height, width))

@@ -22,12 +22,7 @@ def bag_of_words(columns: Mapping[str, pa.ChunkedArray], width: int) -> NDArray[
     (Arrow's dictionary type) count whole. The same word in two columns is two words. A row
     without words is all zeros.
 
-    Parameters
-    ----------
-    columns
-        Texts by the name of their column.
-    width
-        How many columns the words share, a power of two.
+    The columns that words share are a power of two.
 
     Examples
     --------

@@ -27,27 +27,11 @@ from onward.types import Table
 class YourData:
     """What was read and how it was understood.
 
-    Parameters
-    ----------
-    table
-        The samples: ``id``, ``time``, ``label`` (null where there is none), ``group``, and the
-        wide columns ``image``, ``numbers``, ``embedding`` and ``words`` as there are any.
-    columns
-        Which column was what.
-    kinds
-        How the feature columns become numbers.
-    ignored
-        The columns that have no part.
-    format
-        In which format the table was.
-    times
-        How times were read.
-    rows
-        How many rows there were.
-    left_out
-        How many rows are not learned or tested, by reason.
-    missing
-        The images that are not there, if their rows were left out.
+    ``table`` has ``id``, ``time``, ``label`` (null where there is none), ``group``, and the wide
+    columns ``image``, ``numbers``, ``embedding`` and ``words`` as there are any. ``kinds`` says how
+    the feature columns become numbers, ``ignored`` which columns have no part, ``rows`` how many
+    there were and ``left_out`` how many of them are not learned or tested, by reason. ``missing``
+    has the images that are not there, if their rows were left out.
     """
 
     table: Table

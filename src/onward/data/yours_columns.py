@@ -51,8 +51,7 @@ def resolve(file: FileTable, columns: Columns, path: Path) -> Columns:
                     f"has none named {role!r}. Say {role}_column=… (--{role}-column) with one of: "
                     f"{first_few(there, most=20)}"
                 )
-            given = {**vars(columns), role: role}
-            columns = Columns(**given)
+            columns = Columns(**{**vars(columns), role: role})
     for role, name in vars(columns).items():
         for one in (name,) if role != "features" else name:
             if one is not None and one not in there:

@@ -58,19 +58,7 @@ def kind_of(column: pa.ChunkedArray) -> str | None:
 
 
 def feature_arrays(rows: pa.Table, kinds: Kinds, times: Times, text_width: int) -> dict[str, Array]:
-    """Return the wide columns ``numbers``, ``embedding`` and ``words``, as there are any.
-
-    Parameters
-    ----------
-    rows
-        The table that was read.
-    kinds
-        Its feature columns.
-    times
-        When each row was made.
-    text_width
-        How many columns the words share.
-    """
+    """Return the wide columns ``numbers``, ``embedding`` and ``words``, as there are any."""
     found: dict[str, Array] = {}
     if kinds.numbers:
         found[NUMBERS] = _numbers(rows, kinds.numbers, times)
@@ -86,14 +74,8 @@ def feature_arrays(rows: pa.Table, kinds: Kinds, times: Times, text_width: int) 
 def prepare(table: Table, *, reference: date, raw_images: bool) -> Table:
     """Give samples their input. What is fitted is fitted on the samples before `reference`.
 
-    Parameters
-    ----------
-    table
-        The samples as they were read.
-    reference
-        When the second period starts.
-    raw_images
-        Whether the input is the images themselves.
+    `reference` is when the second period starts. With `raw_images`, the input is the images
+    themselves.
     """
     if raw_images:
         return table.with_input(table.wide[IMAGE])

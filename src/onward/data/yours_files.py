@@ -40,12 +40,8 @@ class FileTable:
 def read_file(path: Path, texts: Collection[str] = ()) -> FileTable:
     """Read a table.
 
-    Parameters
-    ----------
-    path
-        A file, a folder of parquet files, a dataset saved by Hugging Face, or a folder of photos.
-    texts
-        The columns to read as texts where the format has no types: a label ``01`` is not 1.
+    It is a file, a folder of parquet files, a dataset saved by Hugging Face, or a folder of photos.
+    `texts` are the columns to read as texts where the format has no types: a label ``01`` is not 1.
     """
     if path.is_dir():
         found = _read_folder(path)

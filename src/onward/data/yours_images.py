@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,14 +29,9 @@ _AT_ONCE = 256
 class YourImages(FolderImages):
     """Images that are turned upright as their cameras say, and laid on white if transparent.
 
-    Parameters
-    ----------
-    encoded
-        The bytes of each image that the table holds itself; null where it names a file.
-    content
-        Names the content: paths and sizes of files, the bytes of the others.
-    rows
-        The number of each image's row in the table that was read, for messages.
+    ``encoded`` has the bytes of images that the table holds itself, null where it names a file;
+    ``content`` names the content; ``rows`` are the images' rows in the table that was read, for
+    messages.
     """
 
     encoded: pa.ChunkedArray | None = None
@@ -91,21 +86,16 @@ class ImageParts:
         hashes = hash_texts(pa.array(self.paths, pa.string()))
         if self.encoded is None:
             return hashes
-        stored = [None if b is None else hashlib.sha256(b).digest() for b in _values(self.encoded)]
+        held = (value.as_py() for value in self.encoded)
+        stored = [None if b is None else hashlib.sha256(b).digest() for b in held]
         return mix_in(hashes, hash_texts(pa.array(stored, pa.binary())))
 
 
 def image_parts(column: pa.ChunkedArray, name: str, root: Path) -> ImageParts:
     """Look which images a column names or holds.
 
-    Parameters
-    ----------
-    column
-        Paths, bytes, or both as Hugging Face keeps them: ``{bytes, path}``.
-    name
-        What it is called, for messages.
-    root
-        Where relative paths begin.
+    They are paths, which begin at the root if they are relative, bytes, or both as Hugging Face
+    keeps them: ``{bytes, path}``.
     """
     named, encoded = _parts(column, name)
     paths = named.fill_null("").to_pylist()
@@ -131,10 +121,6 @@ def _parts(column: pa.ChunkedArray, name: str) -> tuple[Any, pa.ChunkedArray | N
     )
 
 
-def _values(column: pa.ChunkedArray) -> Iterator[bytes | None]:
-    return (value.as_py() for chunk in column.chunks for value in chunk)
-
-
 def drawing_features(images: YourImages) -> NDArray[np.float32]:
     """Return hand-made features of all images: each is described by itself, nothing is fitted.
 
@@ -143,23 +129,22 @@ def drawing_features(images: YourImages) -> NDArray[np.float32]:
     key = hashlib.sha256(f"{images.content} {_last_changes(images)}".encode()).hexdigest()
     real = replace(images, noise=None, noised=None)
     features = np.array(cached(f"{VERSION}-yours-{key[:24]}", lambda: _described(real)))
-    if images.noise is not None and images.noised is not None:
-        replaced = images.noised >= 0
-        features[replaced] = hog_colour(_opaque(images.noise))[images.noised[replaced]]
+    images.put_noise(features, np.arange(len(features)), _drawn)
     return features
 
 
 def _described(images: YourImages) -> NDArray[np.float32]:
     everything = np.arange(len(images.paths))
     parts = [
-        hog_colour(_opaque(images[everything[start : start + _AT_ONCE]]))
+        _drawn(images[everything[start : start + _AT_ONCE]])
         for start in range(0, len(everything), _AT_ONCE)
     ]
     return np.concatenate(parts)
 
 
-def _opaque(pixels: Array) -> Array:
-    return np.concatenate([pixels, np.full_like(pixels[..., :1], 255)], axis=3)
+def _drawn(pixels: Array) -> Array:
+    opaque = np.full_like(pixels[..., :1], 255)
+    return hog_colour(np.concatenate([pixels, opaque], axis=3))
 
 
 def _last_changes(images: YourImages) -> str:

@@ -13,13 +13,8 @@ _MOST_FRACTIONS = 20
 def read_labels(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """Return labels as texts, null where there is none.
 
-    Parameters
-    ----------
-    column
-        Texts, whole numbers or truth values. White space around a text is no part of it, and an
-        empty one is a missing label.
-    name
-        What it is called, for messages.
+    The column has texts, whole numbers or truth values. White space around a text is no part of it,
+    and an empty one is a missing label.
 
     Examples
     --------

@@ -36,16 +36,7 @@ def complete_rows(
 ) -> tuple[Rows, dict[str, int], tuple[str, ...]]:
     """Return the rows that have a time and an image, what was left out, and which images.
 
-    Parameters
-    ----------
-    times
-        Not-a-time where there is none.
-    images
-        The images, if there is a column of them.
-    missing
-        ``stop`` at the first kind of gap, or ``skip`` such rows.
-    time_column
-        What the column of times is called, for messages.
+    `missing` says whether to ``stop`` at such rows, or to ``skip`` them.
     """
     timeless = np.isnat(times)
     imageless = np.zeros(len(times), np.bool_) if images is None else ~images.there

@@ -51,14 +51,8 @@ _SHOWN = 3
 class TimeColumn:
     """A column of times, understood.
 
-    Parameters
-    ----------
-    values
-        In UTC, to the microsecond; not-a-time where there was none.
-    formats
-        How many values each spelling read.
-    zone
-        What was done about time zones, for people.
+    ``values`` are in UTC, to the microsecond, not-a-time where there was none; ``formats`` says how
+    many of them each spelling read, ``zone`` what was done about time zones.
     """
 
     values: Times
@@ -69,14 +63,8 @@ class TimeColumn:
 def read_times(column: pa.ChunkedArray, name: str, *, day_first: bool | None = None) -> TimeColumn:
     """Read a column of times.
 
-    Parameters
-    ----------
-    column
-        Dates, timestamps, numbers or texts.
-    name
-        What it is called, for messages.
-    day_first
-        How 03/04/2020 is meant, where the column does not say.
+    It has dates, timestamps, numbers or texts. `day_first` says how 03/04/2020 is meant, where the
+    column does not say.
 
     Examples
     --------
@@ -135,9 +123,11 @@ def _read_texts(column: pa.ChunkedArray, name: str, *, day_first: bool | None) -
             said, found = spelling, _since_1970(chosen, spelling)
             with_zone = np.ones(len(found), np.bool_)
         else:
-            order = _Order(spelling, chosen, name, day_first=day_first)
-            said = order.said
-            found, with_zone = _assemble(pc.extract_regex(chosen, pattern), order)
+            said, parts = spelling, pc.extract_regex(chosen, pattern)
+            if spelling == _SLASHES:
+                day_first = _day_first(chosen, parts, name, asked=day_first)
+                said = f"{'day' if day_first else 'month'} first, slashes or dots"
+            found, with_zone = _assemble(parts, day_first=day_first)
         read = ~np.isnat(found)
         places = np.flatnonzero(fits)[read]
         values[places], zoned[places] = found[read], with_zone[read]
@@ -163,39 +153,31 @@ def _since_1970(texts: pa.Array, spelling: str) -> Times:
     return np.asarray(micro.astype("datetime64[us]"))
 
 
-class _Order:
-    """Which of two numbers is the day, for the spelling that does not say."""
-
-    def __init__(
-        self, spelling: str, texts: pa.Array, name: str, *, day_first: bool | None
-    ) -> None:
-        self.said, self.day_first = spelling, day_first
-        if spelling != _SLASHES:
-            return
-        parts = pc.extract_regex(texts, _SPELLINGS[_SLASHES])
-        late = {part: np.flatnonzero(_number(parts, part) > 12) for part in ("first", "other")}
-        if all(len(rows) for rows in late.values()):
-            both = " and ".join(repr(texts[int(rows[0])].as_py()) for rows in late.values())
-            raise OnwardError(
-                f"expected one order of day and month in column {name!r}, found {both}. Write all "
-                "times as 2020-03-04"
-            )
-        if len(late["first"]) or len(late["other"]):
-            self.day_first = bool(len(late["first"]))
-        elif day_first is None:
-            raise OnwardError(
-                f"expected to see whether days or months come first in column {name!r}, found no "
-                f"number above 12 in either place (first: {texts[0].as_py()!r}). Say it with "
-                "day_first=True or day_first=False (--day-first, --month-first)"
-            )
-        self.said = f"{'day' if self.day_first else 'month'} first, slashes or dots"
+def _day_first(texts: pa.Array, parts: pa.Array, name: str, *, asked: bool | None) -> bool:
+    """Say which of two numbers is the day, for the spelling that does not say."""
+    late = {part: np.flatnonzero(_number(parts, part) > 12) for part in ("first", "other")}
+    if all(len(rows) for rows in late.values()):
+        both = " and ".join(repr(texts[int(rows[0])].as_py()) for rows in late.values())
+        raise OnwardError(
+            f"expected one order of day and month in column {name!r}, found {both}. Write all "
+            "times as 2020-03-04"
+        )
+    if len(late["first"]) or len(late["other"]):
+        return bool(len(late["first"]))
+    if asked is None:
+        raise OnwardError(
+            f"expected to see whether days or months come first in column {name!r}, found no "
+            f"number above 12 in either place (first: {texts[0].as_py()!r}). Say it with "
+            "day_first=True or day_first=False (--day-first, --month-first)"
+        )
+    return asked
 
 
-def _assemble(parts: pa.Array, order: _Order) -> tuple[Times, NDArray[np.bool_]]:
+def _assemble(parts: pa.Array, *, day_first: bool | None) -> tuple[Times, NDArray[np.bool_]]:
     """Make times out of their parts; not-a-time where no calendar has such a day."""
     names = {field.name for field in parts.type}
     if "first" in names:
-        day, month = ("first", "other") if order.day_first else ("other", "first")
+        day, month = ("first", "other") if day_first else ("other", "first")
     else:
         day, month = "day", "month"
     years = _number(parts, "year")

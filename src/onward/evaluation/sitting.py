@@ -77,16 +77,9 @@ def decisions(examinee: Examinee, table: Table, bags: Sequence[Samples]) -> Arra
 def outcome(
     decided: Array, samples: Samples, classes: Sequence[str], named: Named | None = None
 ) -> Outcome:
-    """Score the decisions of one test.
+    """Score the decisions of one test, whose texts may be classes, in this order.
 
-    Parameters
-    ----------
-    decided, samples
-        What `decisions` returned, and the test.
-    classes
-        Names of the classes, in the order of the texts, where texts are classes.
-    named
-        Parts of the classes; None stands for TiC-CLIP's, of ImageNet's classes.
+    `named` are parts of the classes; None stands for TiC-CLIP's, of ImageNet's classes.
     """
     task = ImageText()
     found = Outcome(len(samples), task.score(decided, samples.labels))

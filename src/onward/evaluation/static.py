@@ -130,18 +130,8 @@ def evaluate_static(
 ) -> StaticOutcome:
     """Evaluate a model on static tasks, each by its own metric.
 
-    What Table 10 does not know is scored by accuracy, R@1 or Jaccard score.
-
-    Parameters
-    ----------
-    clip
-        The model.
-    found
-        What `find_static` returned.
-    named
-        See `outcome`.
-    watch
-        Called with the name of each task before it is begun.
+    What Table 10 does not know is scored by accuracy, R@1 or Jaccard score. `watch` is called with
+    the name of each task before it is begun.
     """
     fitting, examinee = Fitting(clip.side, clip.fit), Examinee(clip)
     outcomes: dict[str, TaskOutcome] = {}

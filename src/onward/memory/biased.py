@@ -1,14 +1,14 @@
 """CLEAR's biased reservoir: a bounded memory that may prefer recent samples, bucket by bucket."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from onward.errors import OnwardError
-from onward.memory.memory import arrivals
-from onward.types import Array, Rows
+from onward.memory.memory import Store, arrivals
+from onward.types import Samples
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ def dynamic(c: float) -> Dynamic:
     return Dynamic(c)
 
 
-class BiasedReservoir:
+class BiasedReservoir(Store):
     """Keeps up to `capacity` samples; the larger alpha is, the more recent they are.
 
     Samples of one call of `admit` arrive together. Free places go to some of them at random. Each
@@ -62,6 +62,8 @@ class BiasedReservoir:
     [6, 7, 8]
     """
 
+    saved = (*Store.saved, "_seen")
+
     def __init__(
         self,
         capacity: int,
@@ -69,57 +71,37 @@ class BiasedReservoir:
         seed: int = 0,
         replacement: Literal["random", "tail"] = "random",
     ) -> None:
-        if capacity < 1:
-            raise OnwardError(f"a reservoir needs a capacity of at least 1, found {capacity}")
+        super().__init__(capacity, seed)
         if not (alpha.c if isinstance(alpha, Dynamic) else alpha) >= 0:
             raise OnwardError(f"expected an alpha of 0 or more, found {alpha}")
         if replacement not in ("random", "tail"):
             raise OnwardError(f"expected replacement 'random' or 'tail', found {replacement!r}")
-        self.capacity = capacity
         self.alpha = alpha
         self.replacement = replacement
-        self.rows: Rows = np.empty(0, np.int64)
-        self.labels: Array = np.empty(0, np.int64)
         self._seen = 0
-        self._rng = np.random.default_rng(seed)
 
     def admit(self, rows: ArrayLike, labels: ArrayLike | None = None) -> None:
         """Let these samples, which arrive together, compete for a place."""
-        rows, labels = arrivals(rows, labels)
-        if not len(rows):
+        arriving = arrivals(rows, labels)
+        if not len(arriving):
             return
-        order = self._rng.permutation(len(rows))
+        order = self._generator.permutation(len(arriving))
         if self.replacement == "tail":
             order = order[: self.capacity]
         self._seen += len(order)
         room = self.capacity - len(self.rows)
         fill, others = order[:room], order[room:]
         # The others are in random order: the first k of the accepted are k of them at random.
-        accepted = others[self._rng.random(len(others)) < self._probability()][: self.capacity]
-        kept = np.concatenate([self.rows, rows[fill]])
-        kept_labels = (
-            np.concatenate([self.labels, labels[fill]]) if len(self.rows) else labels[fill]
-        )
+        drawn = self._generator.random(len(others))
+        accepted = others[drawn < self._probability()][: self.capacity]
+        kept = Samples.join([self.samples, arriving[fill]])
         if self.replacement == "random":
-            places = self._rng.choice(len(kept), len(accepted), replace=False)
+            places = self._generator.choice(len(kept), len(accepted), replace=False)
         else:
             places = np.arange(len(kept) - len(accepted), len(kept))
-        kept[places], kept_labels[places] = rows[accepted], labels[accepted]
-        self.rows, self.labels = kept, kept_labels
-
-    def state(self) -> dict[str, Any]:
-        """Return what `restore` needs to continue exactly here."""
-        return {
-            "rows": self.rows,
-            "labels": self.labels,
-            "seen": self._seen,
-            "generator": self._rng.bit_generator.state,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a saved state."""
-        self.rows, self.labels, self._seen = state["rows"], state["labels"], state["seen"]
-        self._rng.bit_generator.state = state["generator"]
+        entering = arriving[accepted]
+        kept.rows[places], kept.labels[places] = entering.rows, entering.labels
+        self.samples = kept
 
     def _probability(self) -> float:
         alpha = self.alpha

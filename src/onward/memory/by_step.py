@@ -1,14 +1,14 @@
 """A memory of steps: how much of each earlier one stays when a new one comes."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from onward.errors import OnwardError
-from onward.memory.memory import arrivals
-from onward.types import Array, Rows, Samples
+from onward.memory.memory import Store, arrivals
+from onward.types import Rows, Samples
 
 Rule = Literal["exp", "equal"]
 
@@ -49,7 +49,7 @@ def sizes(rule: Rule, new: int, kept: Sequence[int]) -> list[int]:
     return [min(one, there) for one, there in zip(asked, kept, strict=True)]
 
 
-class ByStep:
+class ByStep(Store):
     """Keeps all of the last step and less and less, or equally much, of those before.
 
     What is let go never comes back: a step's samples are drawn out of those that were kept of it
@@ -72,46 +72,30 @@ class ByStep:
     [4, 4, 8]
     """
 
+    saved = (*Store.saved, "_steps")
+
     def __init__(self, rule: Rule, seed: int = 0) -> None:
+        super().__init__(seed=seed)
         if rule not in ("exp", "equal"):
             raise OnwardError(f"expected the rule exp or equal, found {rule!r}")
         self.rule = rule
-        self.rows: Rows = np.empty(0, np.int64)
-        self.labels: Array = np.empty(0, np.int64)
         self._steps: Rows = np.empty(0, np.int64)
-        self._rng = np.random.default_rng(seed)
 
     def make_room(self, new: int) -> None:
         """Let go of what has no place beside so many new samples."""
         kept = np.bincount(self._steps)
         stay = [
-            np.sort(self._rng.permutation(np.flatnonzero(self._steps == step))[:size])
+            np.sort(self._generator.permutation(np.flatnonzero(self._steps == step))[:size])
             for step, size in enumerate(sizes(self.rule, new, kept.tolist()))
         ]
         places = np.concatenate([np.empty(0, np.int64), *stay])
-        self.rows, self.labels = self.rows[places], self.labels[places]
-        self._steps = self._steps[places]
+        self.samples, self._steps = self.samples[places], self._steps[places]
 
     def admit(
         self, rows: ArrayLike, labels: ArrayLike | None = None, *, goes_on: bool = False
     ) -> None:
         """Take all of a new step in, or more of the last one."""
         step = int(self._steps.max(initial=-1)) + (not goes_on)
-        new = Samples(*arrivals(rows, labels))
-        both = Samples.join([Samples(self.rows, self.labels), new])
-        self.rows, self.labels = both.rows, both.labels
+        new = arrivals(rows, labels)
+        self.samples = Samples.join([self.samples, new])
         self._steps = np.concatenate([self._steps, np.full(len(new), step)])
-
-    def state(self) -> dict[str, Any]:
-        """Return what `restore` needs to continue exactly here."""
-        return {
-            "rows": self.rows,
-            "labels": self.labels,
-            "steps": self._steps,
-            "generator": self._rng.bit_generator.state,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a saved state."""
-        self.rows, self.labels, self._steps = state["rows"], state["labels"], state["steps"]
-        self._rng.bit_generator.state = state["generator"]

@@ -1,12 +1,14 @@
-"""What a method needs of a memory."""
+"""What a method needs of a memory, and what memories share."""
 
-from typing import Any, Protocol
+import sys
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from onward.errors import OnwardError
-from onward.types import Array, Rows
+from onward.saved import Saved
+from onward.types import Array, Rows, Samples
 
 
 class Memory(Protocol):
@@ -26,15 +28,39 @@ class Memory(Protocol):
         """Continue from a saved state."""
 
 
-def at_least_one(capacity: int) -> int:
-    """Return how many samples a memory holds at most, or say what that may be."""
-    if capacity < 1:
-        raise OnwardError(f"a memory needs a capacity of at least 1, found {capacity}")
-    return capacity
+class Store(Saved):
+    """Abstract: samples by row and label, and the generator that draws who stays.
+
+    Parameters
+    ----------
+    capacity
+        How many samples it holds at most; by default any number.
+    seed
+        Of the generator.
+    """
+
+    saved: ClassVar[tuple[str, ...]] = ("rows", "labels", "_generator")
+
+    def __init__(self, capacity: int = sys.maxsize, seed: int = 0) -> None:
+        if capacity < 1:
+            raise OnwardError(f"a memory needs a capacity of at least 1, found {capacity}")
+        self.capacity = capacity
+        self.rows: Rows = np.empty(0, np.int64)
+        self.labels: Array = np.empty(0, np.int64)
+        self._generator = np.random.default_rng(seed)
+
+    @property
+    def samples(self) -> Samples:
+        """What is kept."""
+        return Samples(self.rows, self.labels)
+
+    @samples.setter
+    def samples(self, kept: Samples) -> None:
+        self.rows, self.labels = kept.rows, kept.labels
 
 
-def arrivals(rows: ArrayLike, labels: ArrayLike | None) -> tuple[Rows, Array]:
-    """Return rows and labels of arriving samples as arrays, whatever sequence they came in.
+def arrivals(rows: ArrayLike, labels: ArrayLike | None) -> Samples:
+    """Return arriving samples as arrays, whatever sequence they came in.
 
     Without labels, all samples count as one class.
     """
@@ -44,4 +70,4 @@ def arrivals(rows: ArrayLike, labels: ArrayLike | None) -> tuple[Rows, Array]:
         raise OnwardError(
             f"expected a label for each of {len(places)} samples, found {len(named)} labels"
         )
-    return places, named
+    return Samples(places, named)

@@ -1,7 +1,6 @@
 """Images with the most boxes of rare classes."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +37,8 @@ class Rarest(Keyed):
     [1, 4]
     """
 
+    saved = (*Keyed.saved, "_calls", "_called")
+
     def __init__(self, capacity: int, seed: int = 0, *, classes: Sequence[int]) -> None:
         super().__init__(capacity, seed)
         self._classes = tuple(classes)
@@ -66,12 +67,3 @@ class Rarest(Keyed):
         stay = np.sort(order[rank < share + (calls[order] < more)])
         self._keep(samples, keys, stay)
         self._calls = calls[stay]
-
-    def state(self) -> dict[str, Any]:
-        """Return what `restore` needs to continue exactly here."""
-        return {**super().state(), "calls": self._calls, "called": self._called}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a saved state."""
-        super().restore(state)
-        self._calls, self._called = state["calls"], state["called"]

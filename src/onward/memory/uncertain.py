@@ -1,15 +1,13 @@
 """A memory that is halved when it is full: the samples that a model is most certain of go."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onward.memory.memory import arrivals, at_least_one
-from onward.types import Array, Rows, Samples
+from onward.memory.memory import Store, arrivals
+from onward.types import Array, Samples
 
 
-class Uncertain:
+class Uncertain(Store):
     """Keeps samples with what a model said of them, until there is no room for more.
 
     Parameters
@@ -36,10 +34,10 @@ class Uncertain:
     [1]
     """
 
+    saved = ("rows", "labels", "said")
+
     def __init__(self, capacity: int, seed: int = 0) -> None:
-        self.capacity = at_least_one(capacity)
-        self.rows: Rows = np.empty(0, np.int64)
-        self.labels: Array = np.empty(0, np.int64)
+        super().__init__(capacity, seed)
         # What was said of each when it came; NaN for classes that were not known then.
         self.said: Array = np.empty((0, 0), np.float32)
 
@@ -53,26 +51,17 @@ class Uncertain:
     def halve(self, certainty: Array) -> None:
         """Let the half go that is most certain; of an odd number, the larger one."""
         stay = np.sort(np.argsort(certainty, kind="stable")[: len(self) // 2])
-        self.rows, self.labels, self.said = self.rows[stay], self.labels[stay], self.said[stay]
+        self.samples, self.said = self.samples[stay], self.said[stay]
 
     def admit(
         self, rows: ArrayLike, labels: ArrayLike | None = None, said: Array | None = None
     ) -> None:
         """Take samples in, the first ones where not all fit, with what was said of them, if any."""
-        samples, room = Samples(*arrivals(rows, labels)), self.capacity - len(self)
+        samples, room = arrivals(rows, labels), self.capacity - len(self)
         said = np.empty((len(samples), 0)) if said is None else said
-        after = Samples.join([Samples(self.rows, self.labels), samples[:room]])
         wide = max(self.said.shape[1], said.shape[1])
         self.said = np.concatenate([_widened(self.said, wide), _widened(said[:room], wide)])
-        self.rows, self.labels = after.rows, after.labels
-
-    def state(self) -> dict[str, Any]:
-        """Return what `restore` needs to continue exactly here."""
-        return {"rows": self.rows, "labels": self.labels, "said": self.said}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a saved state."""
-        self.rows, self.labels, self.said = state["rows"], state["labels"], state["said"]
+        self.samples = Samples.join([self.samples, samples[:room]])
 
 
 def _widened(said: Array, wide: int) -> Array:

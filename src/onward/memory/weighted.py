@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onward.errors import OnwardError
-from onward.memory.memory import arrivals, at_least_one
-from onward.types import Array, Rows, Samples
+from onward.memory.memory import Store, arrivals
+from onward.types import Array, Samples
 
 
-class Weighted:
+class Weighted(Store):
     """Keeps `capacity` samples; each arriving one enters with the chance that its class has.
 
     Free places are filled by whoever comes first. Later ones take the place of a sample at random,
@@ -38,45 +38,29 @@ class Weighted:
     [0, 0, 0]
     """
 
+    saved = (*Store.saved, "_seen")
+
     def __init__(
         self, capacity: int, seed: int = 0, chances: Sequence[float] | None = None
     ) -> None:
         if chances is not None and not _are_chances(chances):
             raise OnwardError(f"expected a chance from 0 to 1 for each class, found {chances}")
-        self.capacity = at_least_one(capacity)
-        self.rows: Rows = np.empty(0, np.int64)
-        self.labels: Array = np.empty(0, np.int64)
+        super().__init__(capacity, seed)
         self._chances = None if chances is None else np.asarray(chances, np.float64)
         self._seen: Array = np.zeros(0, np.int64)
-        self._rng = np.random.default_rng(seed)
 
     def admit(self, rows: ArrayLike, labels: ArrayLike | None = None) -> None:
         """Let these samples enter, one after the other."""
-        arriving = Samples(*arrivals(rows, labels))
+        arriving = arrivals(rows, labels)
         chances = self._chances_of(arriving.newest)
         room = self.capacity - len(self.rows)
-        enters = self._rng.random(len(arriving)) < chances
+        enters = self._generator.random(len(arriving)) < chances
         enters[:room] = True
         entering = arriving[np.flatnonzero(enters)]
-        after = Samples.join([Samples(self.rows, self.labels), entering[:room]])
-        self.rows, self.labels = after.rows.copy(), after.labels.copy()
+        self.samples = Samples.join([self.samples, entering[:room]])
         for at in range(room, len(entering)):
-            place = self._rng.integers(self.capacity)
+            place = self._generator.integers(self.capacity)
             self.rows[place], self.labels[place] = entering.rows[at], entering.labels[at]
-
-    def state(self) -> dict[str, Any]:
-        """Return what `restore` needs to continue exactly here."""
-        return {
-            "rows": self.rows,
-            "labels": self.labels,
-            "seen": self._seen,
-            "generator": self._rng.bit_generator.state,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a saved state."""
-        self.rows, self.labels, self._seen = state["rows"], state["labels"], state["seen"]
-        self._rng.bit_generator.state = state["generator"]
 
     def _chances_of(self, classes: Array) -> Array:
         """Count arriving samples, and return the chance of each."""

@@ -44,6 +44,8 @@ class AGEM(GradientMethod):
     Chaudhry, Ranzato, Rohrbach and Elhoseiny, Efficient Lifelong Learning with A-GEM, ICLR 2019.
     """
 
+    saved = ("_memory", "_known")
+
     def __init__(
         self,
         *,
@@ -116,15 +118,6 @@ class AGEM(GradientMethod):
         """Let the new samples compete for a place in memory."""
         self._followed = None
         self._memory.admit(new, budget)
-
-    def state(self) -> dict[str, Any]:
-        """Return the memory, and how many classes are known."""
-        return {"memory": self._memory.state(), "known": self._known}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take them back."""
-        self._memory.restore(state["memory"])
-        self._known = state["known"]
 
     def state_inside(self) -> dict[str, Any]:
         """Return what the model says about the memory."""

@@ -8,8 +8,8 @@ from onward.errors import OnwardError
 from onward.memory import BiasedReservoir, dynamic
 from onward.memory.biased import Dynamic
 from onward.train.kept import Kept
-from onward.train.memory_only import MemoryOnly
 from onward.train.method import Start
+from onward.train.rehearsal import MemoryOnly
 
 
 class BiasedReservoirFinetune(MemoryOnly):

@@ -9,8 +9,8 @@ from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.fit import CLASS_OUTPUTS, NEW_CLASSES, SECOND_LOOK
 from onward.seeds import Draws, draws
-from onward.train.distilled import Distilled
 from onward.train.method import TrainingSet, may_read_again
+from onward.train.taught import Distilled
 from onward.types import Array, Rows, Samples, Task, View
 
 if TYPE_CHECKING:
@@ -104,18 +104,9 @@ class BiC(Distilled):
 
 
 def correction(outputs: "Tensor", targets: "Tensor", old: int, task: Task) -> "tuple[float, float]":
-    """Return the alpha and beta for the outputs of new classes that minimise the task loss.
+    """Return the alpha and beta that minimise the task loss of held-out samples.
 
-    Parameters
-    ----------
-    outputs
-        What the model says about held-out samples.
-    targets
-        Their labels.
-    old
-        How many of the first classes are not corrected.
-    task
-        Gives the loss.
+    They are for the outputs of new classes: the first `old` ones are not corrected.
     """
     import torch  # loaded when it is needed
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from onward.budget import Budget
 from onward.errors import OnwardError
@@ -16,7 +16,7 @@ from onward.train.kept import Kept, whole
 from onward.train.method import TrainingSet, number, yes_or_no
 from onward.train.recipe import Recipe
 from onward.train.rehearsal import Rehearsal
-from onward.train.weights import fitted, to_arrays, to_tensors
+from onward.train.weights import fitted
 from onward.types import Setting, View
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class C1(Rehearsal):
         CLASS_ROWS: "to merge them",
     }
 
+    saved = (*Rehearsal.saved, "_lasting", "_trained", "_every")
+
     def __init__(
         self,
         *,
@@ -106,9 +108,8 @@ class C1(Rehearsal):
         return replace(recipe, batch_size=_NEW, augment="flip", side=side)
 
     def begin(self, setting: Setting) -> None:
-        """Learn when to merge heads."""
+        """Learn whether heads are drawn anew."""
         super().begin(setting)
-        self._every.begin(setting)
         if self._fresh is None:
             self._fresh = MODELS.find(setting.recipe.model).of_imagenet
 
@@ -144,21 +145,6 @@ class C1(Rehearsal):
         if due:
             self._lasting = _copied(head)
             self._trained = {} if self._fresh else self._trained
-
-    def state(self) -> dict[str, Any]:
-        """Return the memory and both heads."""
-        return {
-            **super().state(),
-            "lasting": to_arrays(self._lasting),
-            "trained": to_arrays(self._trained),
-            "every": self._every.state(),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take them back."""
-        super().restore(state)
-        self._lasting, self._trained = (to_tensors(state[name]) for name in ("lasting", "trained"))
-        self._every.restore(state["every"])
 
 
 def draw_head(model: "Model", generator: "torch.Generator") -> None:

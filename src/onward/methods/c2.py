@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from onward.budget import Budget
 from onward.fit import CLASS_OUTPUTS, CLASSES, IMAGES
@@ -15,7 +15,7 @@ from onward.train.method import Step, TrainingSet, number
 from onward.train.milestones import Milestones
 from onward.train.recipe import Recipe
 from onward.train.rehearsal import Rehearsal
-from onward.types import Loss, Setting, View
+from onward.types import Loss, View
 
 if TYPE_CHECKING:
     from onward.models import Model
@@ -65,6 +65,8 @@ class C2(Rehearsal):
         CLASS_OUTPUTS: "to soften labels",
     }
 
+    saved = (*Rehearsal.saved, "_milestones")
+
     def __init__(
         self,
         *,
@@ -99,11 +101,6 @@ class C2(Rehearsal):
         """What the learning rate is multiplied by in the next step."""
         return self._milestones.pace
 
-    def begin(self, setting: Setting) -> None:
-        """Learn when to slow down."""
-        super().begin(setting)
-        self._milestones.begin(setting)
-
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each four of them six old ones."""
         return self.with_some(new, _OLD)
@@ -118,12 +115,3 @@ class C2(Rehearsal):
         """Let new samples enter the memory, and count them."""
         super().afterwards(model, new, budget)
         self._milestones.count(len(new))
-
-    def state(self) -> dict[str, Any]:
-        """Return the memory and the count."""
-        return {**super().state(), "milestones": self._milestones.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take them back."""
-        super().restore(state)
-        self._milestones.restore(state["milestones"])

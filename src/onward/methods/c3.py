@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from onward.train.losses import contrastive, focal
 from onward.train.method import GradientMethod, Step, TrainingSet, may_read_again, number
 from onward.train.milestones import Milestones
 from onward.train.recipe import Augment, Recipe
-from onward.types import Array, Loss, Setting, View
+from onward.types import Array, Loss, View
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -92,6 +92,9 @@ class C3(GradientMethod):
         CLASS_OUTPUTS: "to weigh them by doubt",
     }
 
+    saved = ("_memory", "_milestones")
+    saved_inside = ("_said",)
+
     def __init__(
         self,
         *,
@@ -130,12 +133,6 @@ class C3(GradientMethod):
     def pace(self) -> float:
         """What the learning rate is multiplied by in the next step."""
         return self._milestones.pace
-
-    def begin(self, setting: Setting) -> None:
-        """Prepare the memory, and learn when to slow down."""
-        super().begin(setting)
-        self._memory.begin(setting)
-        self._milestones.begin(setting)
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each ten of them six old ones; each is seen twice."""
@@ -176,23 +173,6 @@ class C3(GradientMethod):
         budget.hold(memory.rows)
         self._milestones.count(len(new))
         self._said = self._said[:0]
-
-    def state(self) -> dict[str, Any]:
-        """Return the memory and the count."""
-        return {"memory": self._memory.state(), "milestones": self._milestones.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take them back."""
-        self._memory.restore(state["memory"])
-        self._milestones.restore(state["milestones"])
-
-    def state_inside(self) -> dict[str, Any]:
-        """Return what was said of the new samples so far."""
-        return {"said": self._said}
-
-    def restore_inside(self, state: dict[str, Any]) -> None:
-        """Take that back."""
-        self._said = state["said"]
 
     def _head_loss(self, step: Step) -> Loss:
         """Return the focal loss, and the distance of old samples to what was said of them."""

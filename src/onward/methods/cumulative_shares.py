@@ -1,7 +1,7 @@
 """Cumulative finetuning on a bounded past: about as many old samples as new ones."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from onward.budget import Budget
 from onward.memory.by_step import ByStep, Rule
@@ -24,6 +24,7 @@ class CumulativeShares(GradientMethod):
     recipe's memory are one, and every batch brings as many old samples along as new ones.
     """
 
+    saved = ("_memory", "_room")
     RULE: Rule
 
     def begin(self, setting: Setting) -> None:
@@ -55,15 +56,6 @@ class CumulativeShares(GradientMethod):
         self._memory.admit(new.rows, new.labels, goes_on=self._goes_on)
         budget.hold(self._memory.rows)
         self._room -= len(new)
-
-    def state(self) -> dict[str, Any]:
-        """Return the memory, and how much of a period is to come."""
-        return {"memory": self._memory.state(), "room": self._room}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take them back."""
-        self._memory.restore(state["memory"])
-        self._room = state["room"]
 
 
 class CumulativeExp(CumulativeShares):

@@ -1,7 +1,7 @@
 """CWR*: each class keeps a consolidated head, merged from the heads that were trained."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from onward.budget import Budget
 from onward.fit import CLASS_ROWS
 from onward.train.every import Every
 from onward.train.method import GradientMethod, Step, TrainingSet
-from onward.train.weights import fitted, to_arrays, to_tensors
-from onward.types import Array, Setting, View
+from onward.train.weights import fitted
+from onward.types import Array, View
 
 if TYPE_CHECKING:
     import torch
@@ -52,6 +52,8 @@ class CWRStar(GradientMethod):
 
     needs: ClassVar[Mapping[str, str]] = {CLASS_ROWS: "to merge them class by class"}
 
+    saved = ("_kept", "_past", "_current", "_every")
+
     def __init__(self, *, every: int | None = None) -> None:
         self._every = Every(every)
         self._kept: dict[str, Tensor] = {}
@@ -59,11 +61,6 @@ class CWRStar(GradientMethod):
         self._past: Array = np.zeros(0, np.int64)
         self._current: Array = np.zeros(0, np.int64)
         self._met: Array = np.zeros(0, np.int64)
-
-    def begin(self, setting: Setting) -> None:
-        """Learn when to merge heads."""
-        super().begin(setting)
-        self._every.begin(setting)
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and count them by class."""
@@ -103,21 +100,6 @@ class CWRStar(GradientMethod):
             kept[here] = merged(kept[here], parameter[here], parameter.new_tensor(weight))
             parameter.copy_(kept)
         self._past, self._current = self._past + self._current, np.zeros_like(self._current)
-
-    def state(self) -> dict[str, Any]:
-        """Return the consolidated head and the counts."""
-        return {
-            "kept": to_arrays(self._kept),
-            "past": self._past,
-            "current": self._current,
-            "every": self._every.state(),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take that back."""
-        self._kept = to_tensors(state["kept"])
-        self._past, self._current = state["past"], state["current"]
-        self._every.restore(state["every"])
 
 
 def merged(kept: "Tensor", trained: "Tensor", weight: "Tensor") -> "Tensor":

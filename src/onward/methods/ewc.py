@@ -1,7 +1,7 @@
 """Elastic weight consolidation, online: one anchor, and an importance that fades."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from onward.errors import OnwardError
 from onward.pairs import as_bytes
 from onward.train.anchored import Anchored
 from onward.train.method import Step, TrainingSet, may_read_again
-from onward.train.weights import fitted, gradients, to_arrays, to_tensors
+from onward.train.weights import fitted, gradients
 from onward.types import Loss, Task, View
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ class EWC(Anchored):
     Kirkpatrick et al., Overcoming Catastrophic Forgetting in Neural Networks, PNAS 2017; Schwarz
     et al., Progress & Compress, ICML 2018 (the online form). λ and decay as in CLEAR.
     """
+
+    saved_inside = ("_squares", "_samples")
+    saved = (*Anchored.saved, *saved_inside)
 
     def __init__(
         self,
@@ -110,14 +113,6 @@ class EWC(Anchored):
                 model, {name: self._decay * old[name] + fresh[name] / count for name in fresh}
             )
             self._squares, self._samples = {}, 0
-
-    def state_inside(self) -> dict[str, Any]:
-        """Return what was gathered on the way."""
-        return {"squares": to_arrays(self._squares), "samples": self._samples}
-
-    def restore_inside(self, state: dict[str, Any]) -> None:
-        """Take that back."""
-        self._squares, self._samples = to_tensors(state["squares"]), state["samples"]
 
     def _read(self, model: "Model", new: View, budget: Budget) -> None:
         import torch  # loaded when it is needed

@@ -6,7 +6,7 @@ from typing import ClassVar
 from onward.fit import CLASSES
 from onward.memory import Balanced
 from onward.train.kept import Kept
-from onward.train.memory_only import MemoryOnly
+from onward.train.rehearsal import MemoryOnly
 
 
 class GDumb(MemoryOnly):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from onward.fit import CLASS_OUTPUTS
-from onward.train.distilled import Distilled
+from onward.train.taught import Distilled
 
 
 class ICaRLCNN(Distilled):

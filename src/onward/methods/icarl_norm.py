@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from onward.fit import CLASS_OUTPUTS
-from onward.train.distilled import Distilled
 from onward.train.method import yes_or_no
+from onward.train.taught import Distilled
 
 if TYPE_CHECKING:
     import torch

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -63,6 +63,8 @@ class LUCIR(Taught):
 
     head: Literal["linear", "cosine"] = "cosine"
 
+    saved = (*Taught.saved, "_known")
+
     def __init__(
         self,
         *,
@@ -115,15 +117,6 @@ class LUCIR(Taught):
         self._shown, self._known = None, model.classes
         super().afterwards(model, new, budget)
 
-    def state(self) -> dict[str, Any]:
-        """Return memory and last model."""
-        return {**super().state(), "known": self._known}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take them back."""
-        super().restore(state)
-        self._known = state["known"]
-
     def _imprint(self, model: "Model", new: View, budget: Budget) -> None:
         import torch  # loaded when it is needed
 
@@ -161,15 +154,7 @@ class LUCIR(Taught):
 
 
 def feature_distance(features: "Tensor", before: "Tensor") -> Loss:
-    """Return 1 − cos of features and those of another model, as a mean; its slope is at features.
-
-    Parameters
-    ----------
-    features
-        One row per sample.
-    before
-        What they are to stay close to.
-    """
+    """Return 1 − cos of features and those of before, as a mean over rows."""
     from onward.models.cosine import directions, through_direction  # torch, when it is needed
 
     (units, _), (goals, _) = directions(features), directions(before)

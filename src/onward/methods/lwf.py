@@ -9,7 +9,7 @@ from onward.train.every import Every
 from onward.train.method import GradientMethod, Step, TrainingSet
 from onward.train.remembered import MOST, Remembered
 from onward.train.teacher import Teacher
-from onward.types import Loss, Setting, View
+from onward.types import Loss, View
 
 if TYPE_CHECKING:
     from onward.models import Model
@@ -44,6 +44,8 @@ class LwF(GradientMethod):
     supplement writes steps of 2/11.
     """
 
+    saved = ("_teachers", "_every")
+
     def __init__(
         self,
         *,
@@ -62,11 +64,6 @@ class LwF(GradientMethod):
         self._teacher = Teacher()
         # Through one call of `learn`, what the teacher says about samples that do not vary.
         self._said: Remembered | None = None
-
-    def begin(self, setting: Setting) -> None:
-        """Learn when to replace the teacher."""
-        super().begin(setting)
-        self._every.begin(setting)
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples; once there is a teacher, each is looked at twice."""
@@ -111,17 +108,12 @@ class LwF(GradientMethod):
 
     def state(self) -> dict[str, Any]:
         """Return the teacher."""
-        return {
-            **self._teacher.state(),
-            "teachers": self._teachers,
-            "every": self._every.state(),
-        }
+        return {**self._teacher.state(), **super().state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take the teacher back."""
         self._teacher.restore(state)
-        self._teachers = state["teachers"]
-        self._every.restore(state["every"])
+        super().restore(state)
 
     def state_inside(self) -> dict[str, Any]:
         """Return what the teacher said."""

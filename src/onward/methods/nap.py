@@ -1,7 +1,5 @@
 """Napping: learn once, then sleep."""
 
-from typing import Any
-
 from onward.budget import Budget
 from onward.train.method import GradientMethod, TrainingSet
 from onward.types import View
@@ -19,6 +17,8 @@ class Nap(GradientMethod):
     CLEAR supplement, section 5.
     """
 
+    saved = ("_asleep",)
+
     def __init__(self) -> None:
         self._asleep = False
 
@@ -27,11 +27,3 @@ class Nap(GradientMethod):
         training = TrainingSet(new, epoch=0 if self._asleep else len(new))
         self._asleep = True
         return training
-
-    def state(self) -> dict[str, Any]:
-        """Return whether the first view has passed."""
-        return {"asleep": self._asleep}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take that back."""
-        self._asleep = state["asleep"]

@@ -67,15 +67,7 @@ def share_of(new: int, classes: int) -> int:
 
 
 def filling(view: View, new: int) -> "Callable[[Rows, np.random.Generator], Rows]":
-    """Return what chooses the old samples of a batch.
-
-    Parameters
-    ----------
-    view
-        New samples, and behind them those in memory.
-    new
-        How many are new.
-    """
+    """Return what chooses the old samples of a batch: of a view, those behind so many new ones."""
     labels = view.newest
 
     def draw(chosen: Rows, rng: np.random.Generator) -> Rows:

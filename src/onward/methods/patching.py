@@ -9,7 +9,7 @@ from onward.budget import Budget
 from onward.seeds import Draws, draws
 from onward.train.every import Every
 from onward.train.method import GradientMethod, TrainingSet, number
-from onward.train.weights import snapshot, to_arrays, to_tensors
+from onward.train.weights import snapshot
 from onward.types import Rows, Samples, Setting, View
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ class Patching(GradientMethod):
     al., TiC-CLIP, ICLR 2024. The grid is our choice: neither its own nor that of ties is said.
     """
 
+    saved = ("_patched", "_calls", "_every", "coefficients")
+
     def __init__(self, *, share: float = 0.1) -> None:
         self._share = number("share", share, 0.0, 0.5)
         self._patched: dict[str, Tensor] = {}
@@ -97,22 +99,17 @@ class Patching(GradientMethod):
     def state(self) -> dict[str, Any]:
         """Return the patched weights, and what they are judged by."""
         return {
-            "patched": to_arrays(self._patched),
+            **super().state(),
             "past": {
                 str(place): {"rows": each.rows, "labels": each.labels}
                 for place, each in enumerate(self._past)
             },
-            "calls": self._calls,
-            "every": self._every.state(),
-            "coefficients": self.coefficients,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take them back."""
-        self._patched = to_tensors(state["patched"])
+        super().restore(state)
         self._past = [Samples(each["rows"], each["labels"]) for each in state["past"].values()]
-        self._calls, self.coefficients = state["calls"], list(state["coefficients"])
-        self._every.restore(state["every"])
 
     def _aside(self, new: View, budget: Budget) -> Rows:
         """Return which of the new samples are not learned."""
@@ -147,16 +144,10 @@ class Patching(GradientMethod):
 
     def _score(self, model: "Model", new: View, past: list[Samples]) -> float:
         """Return the mean score over the samples of earlier periods."""
-        from onward.train.predicted import predicted  # torch, which the catalogue does not need
+        from onward.train.predicted import headline  # torch, which the catalogue does not need
 
-        task, scores = self.setting.task, []
-        for each in past:
-            if not len(each):
-                continue
-            view = new.of(each.rows, each.labels)
-            outputs, labels = task.as_test(predicted(model, view), view.labels)
-            decisions = task.decode(outputs, view.classes, len(labels))
-            scores.append(task.score(decisions, labels)[task.headline])
+        views = [new.of(each.rows, each.labels) for each in past if len(each)]
+        scores = [headline(model, view, self.setting.task) for view in views]
         # Of images without a single box, nothing can be said.
         known = [score for score in scores if not math.isnan(score)]
         return float(np.mean(known)) if known else 0.0

@@ -2,8 +2,8 @@
 
 from onward.memory import Reservoir
 from onward.train.kept import Kept
-from onward.train.memory_only import MemoryOnly
 from onward.train.method import Start
+from onward.train.rehearsal import MemoryOnly
 
 
 class ReservoirFinetune(MemoryOnly):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from onward.budget import Budget
 from onward.fit import FULL_MEMORY
@@ -52,6 +52,8 @@ class Oracle(Restart):
     Garg et al., TiC-CLIP, ICLR 2024 (Oracle).
     """
 
+    saved = (*Restart.saved, "_periods")
+
     def __init__(self) -> None:
         super().__init__()
         self._periods = 0
@@ -60,12 +62,3 @@ class Oracle(Restart):
         """Choose everything, for as many times the steps as there have been periods."""
         self._periods += 1
         return replace(super().trains_on(new, budget), times=float(self._periods))
-
-    def state(self) -> dict[str, Any]:
-        """Return the memory, and how many periods there have been."""
-        return {**super().state(), "periods": self._periods}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take them back."""
-        super().restore(state)
-        self._periods = state["periods"]

@@ -1,11 +1,11 @@
 """Synaptic intelligence: weights that did the work are held back."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from onward.budget import Budget
 from onward.train.anchored import Anchored
 from onward.train.method import Step
-from onward.train.weights import copied, fitted, to_arrays, to_tensors
+from onward.train.weights import copied, fitted
 from onward.types import View
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ class SI(Anchored):
     CLEAR.
     """
 
+    saved_inside = ("_work", "_moved", "_before", "_slope")
+    saved = (*Anchored.saved, *saved_inside)
+
     def __init__(
         self, *, strength: float = 1e-4, epsilon: float = 1e-3, every: int | None = None
     ) -> None:
@@ -80,16 +83,6 @@ class SI(Anchored):
             self._anchor.move(model, importance)
             self._work, self._moved = {}, {}
 
-    def state_inside(self) -> dict[str, Any]:
-        """Return the work so far, and where the last step began."""
-        parts = (self._work, self._moved, self._before, self._slope)
-        return dict(zip(_PARTS, map(to_arrays, parts), strict=True))
-
-    def restore_inside(self, state: dict[str, Any]) -> None:
-        """Take that back."""
-        parts = (to_tensors(state[name]) for name in _PARTS)
-        self._work, self._moved, self._before, self._slope = parts
-
     def _account(self, model: "Model") -> None:
         """Add the step that has just been made, if there was one."""
         for name, slope in self._slope.items():
@@ -97,6 +90,3 @@ class SI(Anchored):
             self._work[name] -= slope * move
             self._moved[name] += move
         self._before, self._slope = {}, {}
-
-
-_PARTS = ("work", "moved", "before", "slope")

@@ -58,126 +58,82 @@ class Metric:
     needs_baseline: bool = False
 
 
-METRICS = Catalogue(
-    "metric",
-    {
-        metric.name: metric
-        for metric in (
-            Metric(
-                name="clear.in_domain",
-                function=clear.in_domain,
-                source="CLEAR (Lin et al. 2021), supplement Eq. 4",
-                higher_is_better=True,
-                summary="mean score on the period just learned",
-            ),
-            Metric(
-                name="clear.next_domain",
-                function=clear.next_domain,
-                source="CLEAR (Lin et al. 2021), supplement Eq. 5",
-                higher_is_better=True,
-                summary="mean score on the period right after",
-            ),
-            Metric(
-                name="clear.accuracy",
-                function=clear.accuracy,
-                source="CLEAR (Lin et al. 2021), supplement Eq. 1",
-                higher_is_better=True,
-                summary="mean score on all periods learned so far",
-            ),
-            Metric(
-                name="clear.backward_transfer",
-                function=clear.backward_transfer,
-                source="CLEAR (Lin et al. 2021), supplement Eq. 2",
-                higher_is_better=True,
-                summary="mean score on earlier periods (a score, not a change)",
-            ),
-            Metric(
-                name="clear.forward_transfer",
-                function=clear.forward_transfer,
-                source="CLEAR (Lin et al. 2021), supplement Eq. 3",
-                higher_is_better=True,
-                summary="mean score on later periods (a score, not a change)",
-            ),
-            Metric(
-                name="clear.challenge_score",
-                function=clear.challenge_score,
-                source="CLEAR challenge, CVPR 2022",
-                higher_is_better=True,
-                summary="mean of in-domain, next-domain, backward and forward transfer",
-            ),
-            Metric(
-                name="literature.gem_average_accuracy",
-                function=literature.gem_average_accuracy,
-                source="GEM (Lopez-Paz and Ranzato 2017)",
-                higher_is_better=True,
-                summary="mean score of the final model over all periods",
-            ),
-            Metric(
-                name="literature.gem_backward_transfer",
-                function=literature.gem_backward_transfer,
-                source="GEM (Lopez-Paz and Ranzato 2017)",
-                higher_is_better=True,
-                summary="mean change from just learned to final model",
-            ),
-            Metric(
-                name="literature.gem_forward_transfer",
-                function=literature.gem_forward_transfer,
-                source="GEM (Lopez-Paz and Ranzato 2017)",
-                higher_is_better=True,
-                summary="mean gain over an untrained model on the period about to be learned",
-                needs_baseline=True,
-            ),
-            Metric(
-                name="literature.chaudhry_forgetting",
-                function=literature.chaudhry_forgetting,
-                source="RWalk (Chaudhry et al. 2018)",
-                higher_is_better=False,
-                summary="mean drop from the best earlier model to the final model",
-            ),
-            Metric(
-                name="literature.diaz_rodriguez_accuracy",
-                function=literature.diaz_rodriguez_accuracy,
-                source="Diaz-Rodriguez et al. 2018",
-                higher_is_better=True,
-                summary="mean score on all periods learned so far",
-            ),
-            Metric(
-                name="literature.diaz_rodriguez_backward_transfer",
-                function=literature.diaz_rodriguez_backward_transfer,
-                source="Diaz-Rodriguez et al. 2018",
-                higher_is_better=True,
-                summary="mean change since just learned, over all later models",
-            ),
-            Metric(
-                name="literature.diaz_rodriguez_remembering",
-                function=literature.diaz_rodriguez_remembering,
-                source="Diaz-Rodriguez et al. 2018",
-                higher_is_better=True,
-                summary="one minus the loss part of backward transfer; scores from 0 to 1",
-            ),
-            Metric(
-                name="literature.diaz_rodriguez_positive_backward_transfer",
-                function=literature.diaz_rodriguez_positive_backward_transfer,
-                source="Diaz-Rodriguez et al. 2018",
-                higher_is_better=True,
-                summary="the gain part of backward transfer",
-            ),
-            Metric(
-                name="literature.diaz_rodriguez_forward_transfer",
-                function=literature.diaz_rodriguez_forward_transfer,
-                source="Diaz-Rodriguez et al. 2018",
-                higher_is_better=True,
-                summary="mean score on later periods (a score, not a change)",
-            ),
-            Metric(
-                name="distance.decay_rate",
-                function=distance.decay_rate,
-                source="Onward",
-                higher_is_better=False,
-                summary="score lost per period of distance into the future",
-            ),
-        )
-    },
-    "onward.metrics",
+_CLEAR, _GEM = "CLEAR (Lin et al. 2021), supplement Eq.", "GEM (Lopez-Paz and Ranzato 2017)"
+_DIAZ = "Diaz-Rodriguez et al. 2018"
+
+
+def _own(
+    function: Callable[..., float],
+    source: str,
+    summary: str,
+    *,
+    higher_is_better: bool = True,
+    needs_baseline: bool = False,
+) -> Metric:
+    """Return a metric of the modules here, which is called as its function is."""
+    module = function.__module__.removeprefix(f"{__name__}.")
+    name = f"{module}.{function.__name__}"
+    return Metric(name, function, source, higher_is_better, summary, needs_baseline)
+
+
+_OWN = (
+    _own(clear.in_domain, f"{_CLEAR} 4", "mean score on the period just learned"),
+    _own(clear.next_domain, f"{_CLEAR} 5", "mean score on the period right after"),
+    _own(clear.accuracy, f"{_CLEAR} 1", "mean score on all periods learned so far"),
+    _own(
+        clear.backward_transfer,
+        f"{_CLEAR} 2",
+        "mean score on earlier periods (a score, not a change)",
+    ),
+    _own(
+        clear.forward_transfer, f"{_CLEAR} 3", "mean score on later periods (a score, not a change)"
+    ),
+    _own(
+        clear.challenge_score,
+        "CLEAR challenge, CVPR 2022",
+        "mean of in-domain, next-domain, backward and forward transfer",
+    ),
+    _own(literature.gem_average_accuracy, _GEM, "mean score of the final model over all periods"),
+    _own(literature.gem_backward_transfer, _GEM, "mean change from just learned to final model"),
+    _own(
+        literature.gem_forward_transfer,
+        _GEM,
+        "mean gain over an untrained model on the period about to be learned",
+        needs_baseline=True,
+    ),
+    _own(
+        literature.chaudhry_forgetting,
+        "RWalk (Chaudhry et al. 2018)",
+        "mean drop from the best earlier model to the final model",
+        higher_is_better=False,
+    ),
+    _own(literature.diaz_rodriguez_accuracy, _DIAZ, "mean score on all periods learned so far"),
+    _own(
+        literature.diaz_rodriguez_backward_transfer,
+        _DIAZ,
+        "mean change since just learned, over all later models",
+    ),
+    _own(
+        literature.diaz_rodriguez_remembering,
+        _DIAZ,
+        "one minus the loss part of backward transfer; scores from 0 to 1",
+    ),
+    _own(
+        literature.diaz_rodriguez_positive_backward_transfer,
+        _DIAZ,
+        "the gain part of backward transfer",
+    ),
+    _own(
+        literature.diaz_rodriguez_forward_transfer,
+        _DIAZ,
+        "mean score on later periods (a score, not a change)",
+    ),
+    _own(
+        distance.decay_rate,
+        "Onward",
+        "score lost per period of distance into the future",
+        higher_is_better=False,
+    ),
 )
+METRICS = Catalogue("metric", {metric.name: metric for metric in _OWN}, "onward.metrics")
 """By name; a package adds one as a `Metric` by an entry point."""

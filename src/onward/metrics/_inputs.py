@@ -1,5 +1,7 @@
 """Reading and checking what callers pass to a metric, in one place for all of them."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -48,9 +50,14 @@ def score_vector(values: ArrayLike, what: str) -> Floats:
     return vector
 
 
-def mean(cells: Floats) -> float:
+def mean(cells: NDArray[Any]) -> float:
     """Mean of the cells a metric needs: NaN if there are none or if any of them is empty."""
     return float(cells.mean()) if cells.size else float("nan")
+
+
+def share(part: NDArray[Any], whole: NDArray[Any]) -> Floats:
+    """Divide; a share of nothing is NaN."""
+    return np.asarray(np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0))
 
 
 def _floats(values: ArrayLike, what: str) -> Floats:

@@ -9,7 +9,7 @@ Continual Learning benchmark for Autonomous Driving." Neural Networks 161, 2023.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onward.metrics._inputs import Floats, mean, score_table, score_vector
+from onward.metrics._inputs import mean, score_table, score_vector, share
 
 CHALLENGE_IOU = {1: 0.5, 2: 0.5, 3: 0.7, 4: 0.7, 5: 0.7, 6: 0.5}
 """How far a box must overlap in the challenge, by category: wide vehicles further than others."""
@@ -41,10 +41,7 @@ def amca(class_accuracy: ArrayLike) -> float:
     same classes are tested at all times.
     """
     table = score_table(class_accuracy, "accuracies of shape (times, classes)")
-    tested = ~np.isnan(table)
-    counts = tested.sum(1)
-    sums = np.where(tested, table, 0).sum(1)
-    return mean(np.divide(sums, counts, out=np.full(len(table), np.nan), where=counts > 0))
+    return mean(share(np.nansum(table, axis=1), (~np.isnan(table)).sum(1)))
 
 
 def area_below_curve(accuracy: ArrayLike, seen: ArrayLike) -> float:
@@ -82,8 +79,4 @@ def area_below_curve(accuracy: ArrayLike, seen: ArrayLike) -> float:
         )
     if len(heights) == 1:
         return float(heights[0])
-    return float(_trapezoids(heights, places) / (places[-1] - places[0]))
-
-
-def _trapezoids(heights: Floats, places: Floats) -> float:
-    return float((np.diff(places) * (heights[1:] + heights[:-1]) / 2).sum())
+    return float(np.trapezoid(heights, places) / (places[-1] - places[0]))

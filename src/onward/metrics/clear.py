@@ -42,11 +42,6 @@ def in_domain(R: ArrayLike) -> float:
 
     Why: It is how good a model is today, the height from which everything falls.
 
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on.
-
     Examples
     --------
     >>> R = [[.80, .10, .10],
@@ -68,11 +63,6 @@ def next_domain(R: ArrayLike) -> float:
     ``sum_{i<N} R[i, i+1] / (N - 1)``
 
     Why: It is what counts for whoever trains a model today and uses it tomorrow.
-
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on.
 
     Examples
     --------
@@ -97,11 +87,6 @@ def accuracy(R: ArrayLike) -> float:
     Why: It asks for all that was learned so far, as most of the literature does.
 
     Known problems: Early periods are tested more often, and weigh more.
-
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on.
 
     Examples
     --------
@@ -130,11 +115,6 @@ def backward_transfer(R: ArrayLike) -> float:
 
     Known problems: Early periods are tested more often, and weigh more.
 
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on.
-
     Examples
     --------
     >>> R = [[.80, .10, .10],
@@ -162,11 +142,6 @@ def forward_transfer(R: ArrayLike) -> float:
 
     Known problems: Late periods are tested more often, and weigh more.
 
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on.
-
     Examples
     --------
     >>> R = [[.80, .10, .30],
@@ -193,11 +168,6 @@ def challenge_score(R: ArrayLike) -> float:
     Why: It ranked a challenge that wanted past, present and future in one number.
 
     Known problems: Two methods with one score may be good at opposite things.
-
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on.
 
     Examples
     --------

@@ -39,11 +39,6 @@ def by_time_distance(R: ArrayLike) -> ByTimeDistance:
 
     ``mean(d) = mean of the filled R[i, j] with j - i = d``
 
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on; empty cells (NaN) are skipped.
-
     Examples
     --------
     >>> R = [[.80, .10, .10],
@@ -86,11 +81,6 @@ def decay_rate(R: ArrayLike) -> float:
     Why: It says how soon a model has to be updated.
 
     Known problems: Data often moves in steps, and a straight line through steps hides them.
-
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on; empty cells (NaN) are skipped.
 
     Examples
     --------

@@ -36,13 +36,6 @@ def jaccard(predicted: ArrayLike, target: ArrayLike) -> Floats:
 
     ``|Y ∩ P| / |Y ∪ P|``, one number per sample.
 
-    Parameters
-    ----------
-    predicted
-        Boolean array (samples, classes).
-    target
-        Boolean array of the same shape.
-
     Examples
     --------
     >>> jaccard([[True, True, False]], [[True, False, True]]).round(3)  # 1 / 3
@@ -62,13 +55,6 @@ def pw_jaccard(predicted: ArrayLike, target: ArrayLike) -> Floats:
     ``|Y ∩ P| / |Y ∪ P| · |Y ∩ P| / |P|``, one number per sample. The released code adds 1e-8 to
     |P|; here an empty prediction scores 0 without it.
 
-    Parameters
-    ----------
-    predicted
-        Boolean array (samples, classes).
-    target
-        Boolean array of the same shape.
-
     Examples
     --------
     >>> pw_jaccard([[True, True, False]], [[True, False, True]]).round(3)  # 1 / 3 · 1 / 2
@@ -84,13 +70,6 @@ def pw_jaccard(predicted: ArrayLike, target: ArrayLike) -> Floats:
 
 def exact_match(predicted: ArrayLike, target: ArrayLike) -> Floats:
     """Whether predicted and true labels are the same: 1 or 0 per sample.
-
-    Parameters
-    ----------
-    predicted
-        Boolean array (samples, classes).
-    target
-        Boolean array of the same shape.
 
     Examples
     --------

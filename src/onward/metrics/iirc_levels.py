@@ -19,12 +19,10 @@ CVPR 2021, section 6.1 and appendices D.2 and D.3. The paper gives no formulas f
 counted is said at each.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.metrics._inputs import Floats
+from onward.metrics._inputs import Floats, mean, share
 from onward.metrics.iirc import pw_jaccard
 
 Labels = NDArray[np.bool_]
@@ -32,13 +30,6 @@ Labels = NDArray[np.bool_]
 
 def over_superclasses(predicted: Labels, target: Labels, superclass: NDArray[np.bool_]) -> float:
     """Precision-weighted Jaccard index over superclasses alone, mean over samples that have one.
-
-    Parameters
-    ----------
-    predicted, target
-        Boolean arrays (samples, classes).
-    superclass
-        Of each class, whether it is a superclass.
 
     Examples
     --------
@@ -48,18 +39,11 @@ def over_superclasses(predicted: Labels, target: Labels, superclass: NDArray[np.
     1.0
     """
     has = target[:, superclass].any(1)
-    return _mean(pw_jaccard(predicted[np.ix_(has, superclass)], target[np.ix_(has, superclass)]))
+    return mean(pw_jaccard(predicted[np.ix_(has, superclass)], target[np.ix_(has, superclass)]))
 
 
 def superclass_alone(predicted: Labels, target: Labels, under: NDArray[np.int64]) -> float:
     """Share of samples with a subclass and its superclass of which only the superclass is said.
-
-    Parameters
-    ----------
-    predicted, target
-        Boolean arrays (samples, classes).
-    under
-        The superclass of each class, -1 where it has none.
 
     Examples
     --------
@@ -71,18 +55,11 @@ def superclass_alone(predicted: Labels, target: Labels, under: NDArray[np.int64]
     coarse = under[finer]
     both = target[:, finer] & target[:, coarse]
     alone = both & predicted[:, coarse] & ~predicted[:, finer]
-    return _mean(np.asarray(alone.any(1))[np.asarray(both.any(1))])
+    return mean(np.asarray(alone.any(1))[np.asarray(both.any(1))])
 
 
 def precision_among(predicted: Labels, target: Labels, among: NDArray[np.bool_]) -> float:
     """Share of what is said out of some classes that is right, over all samples together.
-
-    Parameters
-    ----------
-    predicted, target
-        Boolean arrays (samples, classes).
-    among
-        Of each class, whether it counts.
 
     Examples
     --------
@@ -91,7 +68,7 @@ def precision_among(predicted: Labels, target: Labels, among: NDArray[np.bool_])
     0.6666666666666666
     """
     said = predicted[:, among]
-    return _mean(target[:, among][said])
+    return mean(target[:, among][said])
 
 
 def recall(predicted: Labels, target: Labels) -> Floats:
@@ -102,9 +79,7 @@ def recall(predicted: Labels, target: Labels) -> Floats:
     >>> recall(np.array([[True, False], [False, False]]), np.array([[True, False], [True, False]]))
     array([0.5, nan])
     """
-    there = target.sum(0)
-    right = (predicted & target).sum(0)
-    return _share(right, there)
+    return share((predicted & target).sum(0), target.sum(0))
 
 
 def confusion(predicted: Labels, target: Labels) -> Floats:
@@ -120,14 +95,4 @@ def confusion(predicted: Labels, target: Labels) -> Floats:
     [[1.0, 0.5], [1.0, 1.0]]
     """
     counts = target.astype(np.float64).T @ predicted
-    there = target.sum(0)[:, None]
-    return _share(counts, np.broadcast_to(there, counts.shape))
-
-
-def _share(part: NDArray[Any], whole: NDArray[Any]) -> Floats:
-    """Divide; a share of nothing is NaN."""
-    return np.asarray(np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0))
-
-
-def _mean(values: NDArray[Any]) -> float:
-    return float(np.mean(values)) if len(values) else float("nan")
+    return share(counts, target.sum(0)[:, None])

@@ -31,6 +31,7 @@ References
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onward.metrics import clear
 from onward.metrics._inputs import mean, score_matrix, score_vector
 
 
@@ -42,11 +43,6 @@ def gem_average_accuracy(R: ArrayLike) -> float:
     Why: It is the plainest question: how good is what is left in the end?
 
     Known problems: It says nothing about the way there.
-
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on.
 
     Examples
     --------
@@ -74,11 +70,6 @@ def gem_backward_transfer(R: ArrayLike) -> float:
     Why: It tells what later periods did to earlier ones.
 
     Known problems: Whoever learned nothing has nothing to forget: read it beside a score.
-
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on.
 
     Examples
     --------
@@ -153,11 +144,6 @@ def chaudhry_forgetting(R: ArrayLike) -> float:
 
     Known problems: Whoever learned nothing has nothing to forget: read it beside a score.
 
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on.
-
     Examples
     --------
     >>> R = [[.80, .10, .10],
@@ -186,11 +172,6 @@ def diaz_rodriguez_accuracy(R: ArrayLike) -> float:
 
     Known problems: Early periods are tested more often, and weigh more.
 
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on.
-
     Examples
     --------
     >>> R = [[.80, .10, .10],
@@ -203,8 +184,7 @@ def diaz_rodriguez_accuracy(R: ArrayLike) -> float:
     ----------
     Diaz-Rodriguez et al. 2018, "Accuracy". CLEAR adopts it unchanged.
     """
-    R = score_matrix(R)
-    return mean(R[np.tril_indices(len(R))])
+    return clear.accuracy(R)
 
 
 def diaz_rodriguez_backward_transfer(R: ArrayLike) -> float:
@@ -215,11 +195,6 @@ def diaz_rodriguez_backward_transfer(R: ArrayLike) -> float:
     Why: It sees a loss that the last model has made good.
 
     Known problems: Early periods are tested more often, and weigh more.
-
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on.
 
     Examples
     --------
@@ -248,11 +223,6 @@ def diaz_rodriguez_remembering(R: ArrayLike) -> float:
     Why: Its authors wanted parts that are all better when they are higher.
 
     Known problems: A gain is invisible in it.
-
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on, scores from 0 to 1.
 
     Examples
     --------
@@ -286,11 +256,6 @@ def diaz_rodriguez_positive_backward_transfer(R: ArrayLike) -> float:
 
     Known problems: A loss is invisible in it.
 
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on.
-
     Examples
     --------
     >>> R = [[.80, .10, .10],
@@ -317,11 +282,6 @@ def diaz_rodriguez_forward_transfer(R: ArrayLike) -> float:
 
     Known problems: Late periods are tested more often, and weigh more.
 
-    Parameters
-    ----------
-    R
-        Score matrix, rows learned_upto and columns tested_on.
-
     Examples
     --------
     >>> R = [[.80, .10, .30],
@@ -334,5 +294,4 @@ def diaz_rodriguez_forward_transfer(R: ArrayLike) -> float:
     ----------
     Diaz-Rodriguez et al. 2018, "Forward Transfer". CLEAR adopts it unchanged.
     """
-    R = score_matrix(R)
-    return mean(R[np.triu_indices(len(R), 1)])
+    return clear.forward_transfer(R)

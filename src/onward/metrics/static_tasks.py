@@ -27,6 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onward.metrics._inputs import mean
+
 Whole = NDArray[np.int64]
 
 SHIFTS = (
@@ -64,11 +66,6 @@ def top_k(answers: ArrayLike, classes: ArrayLike, k: int = 1) -> float:
 def mean_per_class(answers: ArrayLike, classes: ArrayLike) -> float:
     """Mean over the classes that have samples of the share of a class that is found.
 
-    Parameters
-    ----------
-    answers, classes
-        See `top_k`.
-
     Examples
     --------
     >>> mean_per_class([[0], [0], [1], [0]], [0, 0, 0, 1])  # (2/3 + 0) / 2
@@ -83,11 +80,6 @@ def macro_f1(answers: ArrayLike, classes: ArrayLike) -> float:
 
     Over the classes that have samples, as WILDS does it; scikit-learn by itself would also count
     those that were only answered.
-
-    Parameters
-    ----------
-    answers, classes
-        See `top_k`.
 
     Examples
     --------
@@ -188,8 +180,7 @@ def class_means(per_class: ArrayLike, members: Sequence[int]) -> float:
     0.75
     """
     numbers = np.asarray(per_class, np.float64)[np.asarray(members, np.int64)]
-    there = numbers[~np.isnan(numbers)]
-    return float(there.mean()) if len(there) else float("nan")
+    return mean(numbers[~np.isnan(numbers)])
 
 
 class Average(NamedTuple):

@@ -67,6 +67,7 @@ class ModelCard:
 
 
 _NETWORK = ("side", "weights")
+_IMAGENET: Mapping[str, Any] = {"takes": _NETWORK, "of_imagenet": True}
 _CLIP = ("weights", "recomputes")
 
 MODELS = Catalogue(
@@ -77,25 +78,10 @@ MODELS = Catalogue(
             ModelCard("linear", "onward.models.heads:linear", reads="numbers"),
             ModelCard("mlp", "onward.models.mlp:MLP", reads="numbers", takes=("hidden",)),
             ModelCard("convnet", "onward.models.convnet:ConvNet", takes=_NETWORK),
-            ModelCard(
-                "resnet18",
-                "onward.models.torchvision_resnet:ResNet18",
-                takes=_NETWORK,
-                of_imagenet=True,
-            ),
+            ModelCard("resnet18", "onward.models.torchvision_resnet:ResNet18", **_IMAGENET),
             ModelCard("resnet32", "onward.models.resnet32:ResNet32", takes=_NETWORK),
-            ModelCard(
-                "resnet50",
-                "onward.models.torchvision_resnet:ResNet50",
-                takes=_NETWORK,
-                of_imagenet=True,
-            ),
-            ModelCard(
-                "resnet50d",
-                "onward.models.resnet50d:ResNet50D",
-                takes=_NETWORK,
-                of_imagenet=True,
-            ),
+            ModelCard("resnet50", "onward.models.torchvision_resnet:ResNet50", **_IMAGENET),
+            ModelCard("resnet50d", "onward.models.resnet50d:ResNet50D", **_IMAGENET),
             *(
                 ModelCard(name, f"onward.models.{place}", gives="boxes", takes=_NETWORK)
                 for name, place in {

@@ -76,21 +76,10 @@ AUGMENTATIONS: Mapping[str, Augmentation] = {
 
 
 def augmented(pixels: Tensor, how: Augmentation, size: int, rng: np.random.Generator) -> Tensor:
-    """Return another look at each image.
+    """Return another look at each image, of this size.
 
-    Colours change in a fixed order (brightness, contrast, saturation, hue), where the released
-    code draws one.
-
-    Parameters
-    ----------
-    pixels
-        A batch of images of shape (n, 3, side, side), between 0 and 1.
-    how
-        How much may change.
-    size
-        Side of what is returned.
-    rng
-        Draws everything.
+    A batch is (n, 3, side, side), between 0 and 1. Colours change in a fixed order (brightness,
+    contrast, saturation, hue), where the released code draws one.
     """
     looks = _cropped(pixels, how, size, rng)
     looks = _recoloured(looks, how, rng)

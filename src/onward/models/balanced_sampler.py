@@ -6,15 +6,9 @@ import torch
 
 
 class BalancedSampler:
-    """Chooses some places with an object and some without, as torchvision does.
+    """Chooses some places with an object and some without, as another one of torchvision does.
 
-    Unlike torchvision's it draws from a ``seed``, and not from the generator that all of torch
-    shares.
-
-    Parameters
-    ----------
-    other
-        The one of torchvision that it takes the place of.
+    Unlike that it draws from a ``seed``, and not from the generator that all of torch shares.
     """
 
     def __init__(self, other: Any) -> None:
@@ -28,10 +22,7 @@ class BalancedSampler:
     ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         """Return masks of the chosen places with and without an object, image by image.
 
-        Parameters
-        ----------
-        matched
-            Of each place what it is: above 0 an object, 0 none, below 0 neither.
+        A place that is matched above 0 has an object, at 0 none, and below 0 is neither.
         """
         generator = torch.Generator().manual_seed(self.seed)
         with_object, without = [], []

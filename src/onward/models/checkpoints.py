@@ -40,15 +40,10 @@ def pretrained_encoder(folder: Path) -> tuple[Encoder, int]:
 
 
 def published_resnet50(path: Path, prefixes: Sequence[str]) -> Encoder:
-    """Return a ResNet-50 with the weights of a file.
+    """Return a ResNet-50 with the weights of a file, of which nothing is run.
 
-    Parameters
-    ----------
-    path
-        Written by ``torch.save`` or as safetensors. Nothing in it is run.
-    prefixes
-        What may stand in front of a layer's name, in order of preference. All names without the
-        one that is found (a second encoder, a queue) and a last layer are left out.
+    Prefixes are what may stand in front of a layer's name, in order of preference. All names
+    without the one that is found (a second encoder, a queue) and a last layer are left out.
     """
     weights = read_weights(path)
     for prefix in prefixes:
@@ -130,17 +125,7 @@ def fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
 
 
 def require_fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path, *, of: str) -> None:
-    """Say which weights of a file do not fit a network.
-
-    Parameters
-    ----------
-    network
-        What is to have them.
-    weights, path
-        What was read, and from where.
-    of
-        What the network is called.
-    """
+    """Say which weights of a file do not fit a network, which is called so."""
     own = network.state_dict()
     missing = sorted(name for name in own.keys() - weights.keys() if not name.endswith(_COUNT))
     unexpected = sorted(name for name in weights.keys() - own.keys() if not name.endswith(_COUNT))

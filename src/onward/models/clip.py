@@ -15,11 +15,9 @@ from torch.nn import functional
 from onward.errors import OnwardError
 from onward.models.clip_config import CONFIGS, SMALL, ClipConfig
 from onward.models.device import device
-from onward.models.drawing import drawing_from
-from onward.models.few import few
-from onward.models.macs import forward_macs
 from onward.models.open_clip_loader import open_clip
 from onward.models.pixels import normalised, scale_of
+from onward.models.shared import Trained, drawing_from, few, forward_macs, overwrite
 from onward.pairs import PairLayout
 from onward.table import Array
 
@@ -29,7 +27,7 @@ _SHARPEST = math.log(100)
 _AT_A_TIME = 256
 
 
-class Clip:
+class Clip(Trained):
     """Makes directions of images and texts; scaling, normalisation and tokens are part of it.
 
     Inputs are rows of bytes, see `onward.pairs`. Outputs are (sample, 2, width), see
@@ -54,9 +52,6 @@ class Clip:
         a third more work, and the memory of one layer.
     """
 
-    mixes = False
-    shares_loss = False
-
     def __init__(
         self,
         shape: tuple[int, ...],
@@ -78,13 +73,14 @@ class Clip:
         self._tokens = self._config.tokens()
         self._take(self._made(generator))
         visual = self._net.visual
-        self._side = _pair(visual.image_size)
+        # Height and width of the images that its tower looks at.
+        self.side = _pair(visual.image_size)
         mean, deviation = scale_of(_scale_of_images(visual))
         self._scale = mean.to(self._device.name), deviation.to(self._device.name)
         nothing = self._read([""])
         with torch.no_grad():
             self._width = int(self._net.encode_text(nothing).shape[1])
-        self._macs = sum(tower_macs(self._net, self._side, nothing.shape[1]))
+        self.macs = sum(tower_macs(self._net, self.side, nothing.shape[1]))
         self._graph: torch.Tensor | None = None
 
     @property
@@ -99,26 +95,9 @@ class Clip:
         """The parameters with one row per class: none."""
         return {}
 
-    @property
-    def macs(self) -> int:
-        """Multiply-accumulates of one forward pass of one pair."""
-        return self._macs
-
-    @property
-    def side(self) -> tuple[int, int]:
-        """Height and width of the images that its tower looks at."""
-        return self._side
-
-    @property
-    def size(self) -> int:
-        """The number of parameters."""
-        return sum(parameter.numel() for parameter in self.parameters.values())
-
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew, or begin again with those of the file."""
-        fresh = self._made(generator).state_dict()
-        for name, values in {**self.parameters, **self.buffers}.items():
-            values.copy_(fresh[name])
+        overwrite(self, self._made(generator).state_dict())
 
     def grow(self, classes: int, generator: torch.Generator) -> None:
         """Know of more classes."""
@@ -199,7 +178,7 @@ class Clip:
     def _fitting(self) -> list[Any]:
         said = getattr(self._net.visual, "preprocess_cfg", {})
         ways = {name: said[name] for name in ("interpolation", "resize_mode") if name in said}
-        steps = open_clip().image_transform(self._side, is_train=False, **ways).transforms
+        steps = open_clip().image_transform(self.side, is_train=False, **ways).transforms
         return list(steps)
 
     def _made(self, generator: torch.Generator) -> Any:
@@ -241,9 +220,9 @@ class Clip:
 
     def _of_images(self, rows: torch.Tensor) -> torch.Tensor:
         images = normalised(self._layout.images(rows).to(self._device.name), self._scale)
-        if tuple(images.shape[2:]) != self._side:
+        if tuple(images.shape[2:]) != self.side:
             images = functional.interpolate(
-                images, self._side, mode="bicubic", align_corners=False, antialias=True
+                images, self.side, mode="bicubic", align_corners=False, antialias=True
             )
         directions: torch.Tensor = self._net.encode_image(images, normalize=True)
         sharpness: torch.Tensor = self._net.logit_scale.exp()
@@ -276,17 +255,7 @@ class Clip:
 
 
 def tower_macs(net: Any, side: tuple[int, int], context: int) -> tuple[int, int]:
-    """Return the multiply-accumulates of an image and of a text, forward.
-
-    Parameters
-    ----------
-    net
-        A model of open_clip.
-    side
-        Height and width of its images.
-    context
-        How many numbers a text has.
-    """
+    """Return the multiply-accumulates of an image and of a text of so many numbers, forward."""
     # Where nothing is computed: fused attention would not be counted, and copies take no memory.
     moved: dict[int, Any] = {id(values): values.to("meta") for values in net.buffers()}
     for weights in net.parameters():

@@ -16,13 +16,7 @@ _USUAL = {"width": 512, "context_length": 77, "vocab_size": 49408}
 
 
 def architecture_of(weights: Mapping[str, torch.Tensor], path: Path) -> str:
-    """Return the name of the one CLIP, of ours and of open_clip's, that has such weights.
-
-    Parameters
-    ----------
-    weights, path
-        What was read, and from where.
-    """
+    """Return the name of the one CLIP, of ours and of open_clip's, that has a file's weights."""
     shapes = {name: tuple(values.shape) for name, values in weights.items()}
     found = [name for name, config in _candidates(shapes) if _shapes_of(config) == shapes]
     if not found:

@@ -16,8 +16,10 @@ from onward.models.clip import Clip
 from onward.models.clip_architecture import architecture_of
 from onward.models.clip_config import CONFIGS, ClipConfig
 from onward.models.open_clip_loader import open_clip
+from onward.models.shared import overwrite
 from onward.results.read import check_checkpoint, checkpoints, read_spec
 from onward.results.state import load_state
+from onward.saved import to_tensors
 
 RANDOM = "drawn at random"
 _HUB_FILES = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
@@ -133,9 +135,7 @@ def _of_run(folder: Path) -> ChosenClip:
     check_checkpoint(saved[-1])
     state = load_state(saved[-1] / "learner")
     clip = named_clip(name)
-    for own, read in ((clip.parameters, state["parameters"]), (clip.buffers, state["buffers"])):
-        for part, values in own.items():
-            values.copy_(torch.from_numpy(read[part]))
+    overwrite(clip, to_tensors(state["parameters"] | state["buffers"]))
     return ChosenClip(clip, name, f"those of the run {spec.method}, seed {spec.seed}, in {folder}")
 
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 import torch
 
-from onward.models.linear import draw_uniform, width_of
+from onward.models.linear import Probe, draw_uniform
 
 # Below this length a vector has no direction, and no slope passes through it.
 _SHORTEST = 1e-8
 
 
-class CosineProbe:
+class CosineProbe(Probe):
     """Logits = eta · cos(w, x), with one weight vector per class and one eta for all of them.
 
     No class can win by the length of its weights, which those that were learned last otherwise do.
@@ -31,13 +31,9 @@ class CosineProbe:
     CVPR 2019.
     """
 
-    mixes = False
-    shares_loss = False
-
     def __init__(self, shape: tuple[int, ...], classes: int, generator: torch.Generator) -> None:
-        self._width = width_of(shape)
-        self.buffers: dict[str, torch.Tensor] = {}
-        self.parameters = {"weight": torch.empty(0, self._width), "eta": torch.ones(1)}
+        super().__init__(shape)
+        self.parameters = {"weight": torch.empty(0, self.width), "eta": torch.ones(1)}
         self.grow(classes, generator)
 
     @property
@@ -45,68 +41,35 @@ class CosineProbe:
         """All that has one row per class."""
         return {"weight": self.parameters["weight"]}
 
-    @property
-    def features(self) -> torch.Tensor:
-        """The last inputs: nothing lies below this head."""
-        return self._seen
-
-    @property
-    def classes(self) -> int:
-        """How many classes it knows."""
-        return len(self.parameters["weight"])
-
-    @property
-    def macs(self) -> int:
-        """Multiply-accumulates of one forward pass of one sample."""
-        return self._width * self.classes
-
-    @property
-    def size(self) -> int:
-        """The number of parameters."""
-        return self._width * self.classes + 1
-
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew."""
-        draw_uniform(self.parameters["weight"], self._width, generator)
+        draw_uniform(self.parameters["weight"], self.width, generator)
         self.parameters["eta"].fill_(1)
 
     def grow(self, classes: int, generator: torch.Generator) -> None:
         """Make room for this many classes; those known before keep their weights."""
         known = self.parameters["weight"]
         if classes > len(known):
-            grown = torch.empty(classes, self._width)
+            grown = torch.empty(classes, self.width)
             grown[: len(known)] = known
-            draw_uniform(grown[len(known) :], self._width, generator)
-            self.parameters["weight"] = grown
-
-    def embed(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return the inputs, which are its features."""
-        return inputs
+            draw_uniform(grown[len(known) :], self.width, generator)
+            self.parameters["weight"], self.classes = grown, classes
 
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class."""
         return self.parameters["eta"] * self._cosines(inputs)
 
-    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return one logit per class, and remember the inputs for `backward`."""
-        self._seen = inputs
-        return self.predict(inputs)
-
     def backward(self, slope: torch.Tensor, feature_slope: torch.Tensor | None = None) -> None:
         """Set the gradient of the last `forward` on weights and eta."""
         weight, eta = self.parameters["weight"], self.parameters["eta"]
-        inputs, _ = directions(self._seen)
-        eta.grad = (slope * self._cosines(self._seen)).sum().reshape(1)
+        inputs, _ = directions(self.seen)
+        eta.grad = (slope * self._cosines(self.seen)).sum().reshape(1)
         weight.grad = through_direction((eta * slope).t() @ inputs, weight)
 
     def slope_below(self, slope: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
         """Take a slope at the outputs for these inputs through this layer."""
         weights, _ = directions(self.parameters["weight"])
         return through_direction((self.parameters["eta"] * slope) @ weights, inputs)
-
-    def forget(self) -> None:
-        """Let go of the last inputs."""
-        self._seen = torch.empty(0, self._width)
 
     def squared_gradient(
         self, inputs: torch.Tensor, slopes: torch.Tensor
@@ -132,7 +95,7 @@ class CosineProbe:
     def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> "CosineProbe":
         """Return a probe with other weights."""
         other = copy.copy(self)
-        other.parameters = dict(weights)
+        other.parameters, other.classes = dict(weights), classes
         return other
 
     def _cosines(self, inputs: torch.Tensor) -> torch.Tensor:

@@ -11,10 +11,8 @@ from torch.nn import functional
 
 from onward.errors import OnwardError
 from onward.models.balanced_sampler import BalancedSampler
-from onward.models.drawing import drawing_from
-from onward.models.few import few
-from onward.models.macs import forward_macs
 from onward.models.pixels import normalised, scale_of
+from onward.models.shared import Trained, drawing_from, few, forward_macs, overwrite
 from onward.models.sight import Sight
 
 # COCO's limit of what is counted in an image.
@@ -24,7 +22,7 @@ _AT_A_TIME = 16
 _LAST = "roi_heads.box_predictor."
 
 
-class Detector:
+class Detector(Trained):
     """Abstract: finds boxes in images of bytes; scaling and normalisation are part of it.
 
     The outputs of `forward` are a `Sight`, whose `loss` brings its own graph, so `backward` takes
@@ -84,7 +82,7 @@ class Detector:
         self._scale = scale_of(self.SCALE)
         self._take(self._made(classes, generator))
         self._features: torch.Tensor | None = None
-        self._macs = self._count_macs(shape)
+        self.macs = self._count_macs(shape)
 
     @property
     def features(self) -> torch.Tensor:
@@ -108,21 +106,9 @@ class Detector:
         """How many classes it knows."""
         return int(self._net.roi_heads.box_predictor.cls_score.out_features) - 1
 
-    @property
-    def macs(self) -> int:
-        """Multiply-accumulates of one forward pass of one sample, with all its proposals."""
-        return self._macs
-
-    @property
-    def size(self) -> int:
-        """The number of parameters."""
-        return sum(parameter.numel() for parameter in self.parameters.values())
-
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew, or begin again with those of the file."""
-        fresh = self._made(self.classes, generator).state_dict()
-        for name, values in {**self.parameters, **self.buffers}.items():
-            values.copy_(fresh[name])
+        overwrite(self, self._made(self.classes, generator).state_dict())
 
     def grow(self, classes: int, generator: torch.Generator) -> None:
         """Make room for this many classes in the last layer; those known before keep theirs."""
@@ -246,6 +232,7 @@ class Detector:
         return round(height * scale), round(width * scale)
 
     def _count_macs(self, shape: tuple[int, ...]) -> int:
+        """Count the work on one image, with all its proposals."""
         height, width = self._scaled(*shape[:2])
         padded = height + -height % self.STRIDE, width + -width % self.STRIDE
         with torch.device("meta"):

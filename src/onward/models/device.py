@@ -25,17 +25,11 @@ class Device:
 
 
 def chosen(cuda: Any, mps: Any, environment: Mapping[str, str]) -> Device:
-    """Return the best device that there is.
+    """Return the best device that there is, by what `torch.cuda` and `torch.backends.mps` know.
 
     A CUDA device computes in bfloat16 if it can, which needs no scaling of losses. A processor
-    never does: without instructions for it, it is many times slower.
-
-    Parameters
-    ----------
-    cuda, mps
-        What torch knows of them: `torch.cuda` and `torch.backends.mps`.
-    environment
-        Says which device a process of several on one machine takes.
+    never does: without instructions for it, it is many times slower. The environment says which
+    device a process of several on one machine takes.
     """
     if cuda.is_available():
         place = int(environment.get("LOCAL_RANK", "0")) % max(cuda.device_count(), 1)

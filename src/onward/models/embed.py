@@ -15,15 +15,9 @@ _AT_ONCE = 64
 def embed(images: Array, read: Callable[[Tensor], Tensor], size: int) -> Array:
     """Return one row of features per image.
 
-    Parameters
-    ----------
-    images
-        Bytes, see `to_pixels`.
-    read
-        Gives the features of a batch of pixels. Its network is to be in evaluation mode: no
-        image's features then depend on the others.
-    size
-        The side that it expects.
+    Images are bytes, see `to_pixels`, and are scaled to this side. `read` gives the features of a
+    batch of pixels; its network is to be in evaluation mode: no image's features then depend on the
+    others.
     """
     parts = []
     with torch.no_grad():

@@ -61,13 +61,7 @@ def _fields(one: Tensor, grid: int) -> Tensor:
 
 
 class SmallNet(nn.Module):
-    """Convolutions for small images, each of which halves the side.
-
-    Parameters
-    ----------
-    widths
-        The channels of each.
-    """
+    """Convolutions of these widths for small images, each of which halves the side."""
 
     def __init__(self, widths: Sequence[int]) -> None:
         super().__init__()
@@ -127,14 +121,9 @@ ENCODERS: Mapping[str, Architecture] = {
 
 
 def build_encoder(name: str, seed: int = 0) -> Encoder:
-    """Build an encoder with random weights.
+    """Build one of `ENCODERS` with random weights.
 
-    Parameters
-    ----------
-    name
-        One of `ENCODERS`.
-    seed
-        Draws the weights; the generator that all torch programs share is left as it was.
+    The generator that all torch programs share is left as it was.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from onward.errors import unknown
 from onward.models.cosine import CosineProbe
 from onward.models.linear import LinearProbe
 from onward.models.model import Model
+from onward.models.shared import Trained
 
 
 class Head(Model, Protocol):
@@ -19,6 +20,42 @@ class Head(Model, Protocol):
 
     def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> "Head":
         """Return a head with these parameters, that only predicts."""
+
+
+class OnHead(Trained):
+    """Abstract: a model that ends in a head, and learns the features below it."""
+
+    _head: Head
+
+    @property
+    def features(self) -> torch.Tensor:
+        """What the head was given in the last `forward`."""
+        return self._head.features
+
+    @property
+    def head(self) -> Mapping[str, torch.Tensor]:
+        """The parameters with one row per class."""
+        return self._head.head
+
+    @property
+    def classes(self) -> int:
+        """How many classes it knows."""
+        return self._head.classes
+
+    def embed(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the features."""
+        raise NotImplementedError
+
+    def predict(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return one logit per class."""
+        return self._head.predict(self.embed(inputs))
+
+    def _slope_below(
+        self, slope: torch.Tensor, features: torch.Tensor, added: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Take a slope through the head, and add what a loss has at the features itself."""
+        below = self._head.slope_below(slope, features)
+        return below if added is None else below + added
 
 
 HEADS: Mapping[str, Callable[..., Head]] = {"linear": LinearProbe, "cosine": CosineProbe}
@@ -32,21 +69,7 @@ def make_head(
     *,
     normal: bool = False,
 ) -> Head:
-    """Make a head, which by itself is a model on features.
-
-    Parameters
-    ----------
-    kind
-        ``linear`` or ``cosine``.
-    shape
-        The shape of one input: its number of features.
-    classes
-        The number of classes to begin with.
-    generator
-        Draws the weights.
-    normal
-        Whether a linear head draws them from a normal distribution.
-    """
+    """Make a head; a linear one may draw its weights from a normal distribution."""
     if kind not in HEADS:
         raise unknown("head", kind, HEADS, "docs/design.md")
     options = {"normal": True} if normal and kind == "linear" else {}

@@ -1,5 +1,7 @@
 """Batches larger than memory: worked on in parts, with the gradient of the whole."""
 
+from typing import Any
+
 import torch
 
 from onward.errors import OnwardError
@@ -88,5 +90,5 @@ class InParts(Wrapped):
     def _parts(self, samples: int) -> list[slice]:
         return [slice(start, start + self._at_once) for start in range(0, samples, self._at_once)]
 
-    def _around(self, inner: Model) -> Model:
+    def _around(self, inner: Model) -> Any:
         return InParts(inner, self._at_once)

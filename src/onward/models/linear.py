@@ -6,9 +6,46 @@ from collections.abc import Mapping
 import torch
 
 from onward.errors import OnwardError
+from onward.models.shared import Trained
 
 
-class LinearProbe:
+class Probe(Trained):
+    """Abstract: a last layer, which by itself is a model on features."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.width, self.classes = width_of(shape), 0
+        self.buffers = {}
+        self.forget()
+
+    @property
+    def features(self) -> torch.Tensor:
+        """The last inputs: nothing lies below this head."""
+        return self.seen
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one forward pass of one sample."""
+        return self.width * self.classes
+
+    def embed(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the inputs, which are its features."""
+        return inputs
+
+    def predict(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return one logit per class."""
+        raise NotImplementedError
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return one logit per class, and remember the inputs for `backward`."""
+        self.seen = inputs
+        return self.predict(inputs)
+
+    def forget(self) -> None:
+        """Let go of the last inputs."""
+        self.seen = torch.empty(0, self.width)
+
+
+class LinearProbe(Probe):
     """Logits = W x + b.
 
     Parameters
@@ -26,8 +63,6 @@ class LinearProbe:
     # A matrix product with 11 columns takes longer than one with 16: vector registers are
     # filled in multiples of 8 or 16. The rows between are zero, and no parameter shows them.
     MULTIPLE = 16
-    mixes = False
-    shares_loss = False
 
     def __init__(
         self,
@@ -37,10 +72,8 @@ class LinearProbe:
         *,
         normal: bool = False,
     ) -> None:
-        self.width = width_of(shape)
+        super().__init__(shape)
         self._normal = normal
-        self.classes = 0
-        self.buffers: dict[str, torch.Tensor] = {}
         self.parameters = {"weight": torch.empty(0, self.width), "bias": torch.empty(0)}
         self.grow(classes, generator)
 
@@ -48,21 +81,6 @@ class LinearProbe:
     def head(self) -> dict[str, torch.Tensor]:
         """All that has one row per class."""
         return self.parameters
-
-    @property
-    def features(self) -> torch.Tensor:
-        """The last inputs: nothing lies below this head."""
-        return self.seen
-
-    @property
-    def macs(self) -> int:
-        """Multiply-accumulates of one forward pass of one sample."""
-        return self.width * self.classes
-
-    @property
-    def size(self) -> int:
-        """The number of parameters, without the rows that only fill up a register."""
-        return (self.width + 1) * self.classes
 
     @property
     def room(self) -> int:
@@ -95,15 +113,6 @@ class LinearProbe:
         logits = torch.nn.functional.linear(inputs, self._weight, self._bias)
         return logits[:, : self.classes]
 
-    def embed(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return the inputs, which are its features."""
-        return inputs
-
-    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return one logit per class, and remember the inputs for `backward`."""
-        self.seen = inputs
-        return self.predict(inputs)
-
     def backward(self, slope: torch.Tensor, feature_slope: torch.Tensor | None = None) -> None:
         """Set the gradient of the last `forward` on both parameters."""
         # Rows for the whole room: a product of another shape may add in another order, and a probe
@@ -115,10 +124,6 @@ class LinearProbe:
     def slope_below(self, slope: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
         """Take a slope at the outputs for these inputs through this layer."""
         return slope @ self.parameters["weight"]
-
-    def forget(self) -> None:
-        """Let go of the last inputs."""
-        self.seen = torch.empty(0, self.width)
 
     def squared_gradient(
         self, inputs: torch.Tensor, slopes: torch.Tensor

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 import torch
 
-from onward.models.heads import make_head
+from onward.models.heads import OnHead, make_head
 from onward.models.linear import draw_uniform, width_of
 
 
-class MLP:
+class MLP(OnHead):
     """Logits = W relu(V x + a) + b, by default with 2,048 hidden units as in CLEAR.
 
     Parameters
@@ -27,8 +27,6 @@ class MLP:
     """
 
     HIDDEN = 2048
-    mixes = False
-    shares_loss = False
 
     def __init__(
         self,
@@ -41,7 +39,7 @@ class MLP:
     ) -> None:
         self._width, self._units = width_of(shape), hidden
         self._head = make_head(head, (hidden,), classes, generator)
-        self.buffers: dict[str, torch.Tensor] = {}
+        self.buffers = {}
         self.parameters = {
             "hidden_weight": torch.empty(hidden, self._width),
             "hidden_bias": torch.empty(hidden),
@@ -50,29 +48,9 @@ class MLP:
         self._draw_hidden(generator)
 
     @property
-    def features(self) -> torch.Tensor:
-        """The hidden units of the last `forward`."""
-        return self._hidden
-
-    @property
-    def head(self) -> Mapping[str, torch.Tensor]:
-        """The names of the parameters with one row per class."""
-        return self._head.head
-
-    @property
-    def classes(self) -> int:
-        """How many classes it knows."""
-        return self._head.classes
-
-    @property
     def macs(self) -> int:
         """Multiply-accumulates of one forward pass of one sample."""
         return self._width * self._units + self._head.macs
-
-    @property
-    def size(self) -> int:
-        """The number of parameters."""
-        return (self._width + 1) * self._units + self._head.size
 
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew."""
@@ -84,10 +62,6 @@ class MLP:
         self._head.grow(classes, generator)
         self.parameters.update(self._head.parameters)
 
-    def predict(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return one logit per class."""
-        return self._head.predict(self.embed(inputs))
-
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the hidden units."""
         weight, bias = self.parameters["hidden_weight"], self.parameters["hidden_bias"]
@@ -95,19 +69,20 @@ class MLP:
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class, and remember both layers' inputs for `backward`."""
-        self._inputs, self._hidden = inputs, self.embed(inputs)
-        return self._head.forward(self._hidden)
+        self._inputs = inputs
+        return self._head.forward(self.embed(inputs))
 
     def backward(self, slope: torch.Tensor, feature_slope: torch.Tensor | None = None) -> None:
         """Set the gradient of the last `forward` on all parameters."""
         self._head.backward(slope)
-        slope = self._slope_below(slope, self._hidden, feature_slope)
+        # Units that were off pass nothing on.
+        slope = self._slope_below(slope, self.features, feature_slope) * (self.features > 0)
         torch.mm(slope.t(), self._inputs, out=_gradient_of(self.parameters["hidden_weight"]))
         torch.sum(slope, 0, out=_gradient_of(self.parameters["hidden_bias"]))
 
     def forget(self) -> None:
         """Let go of the last inputs."""
-        self._inputs = self._hidden = torch.empty(0, 0)
+        self._inputs = torch.empty(0, 0)
         self._head.forget()
 
     def squared_gradient(
@@ -115,7 +90,7 @@ class MLP:
     ) -> dict[str, torch.Tensor]:
         """Return the summed squares of each sample's gradient, layer by layer as a probe's."""
         hidden = self.embed(inputs)
-        below = self._slope_below(slopes, hidden) ** 2
+        below = (self._slope_below(slopes, hidden) * (hidden > 0)) ** 2
         return {
             "hidden_weight": below.t() @ inputs**2,
             "hidden_bias": below.sum(0),
@@ -130,15 +105,6 @@ class MLP:
             {name: weights[name] for name in self._head.parameters}, classes
         )
         return other
-
-    def _slope_below(
-        self, slope: torch.Tensor, hidden: torch.Tensor, feature_slope: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        """Take a slope through the last layer: units that were off pass nothing on."""
-        below = self._head.slope_below(slope, hidden)
-        if feature_slope is not None:
-            below = below + feature_slope
-        return below * (hidden > 0)
 
     def _draw_hidden(self, generator: torch.Generator) -> None:
         for name in ("hidden_weight", "hidden_bias"):

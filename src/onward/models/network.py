@@ -10,17 +10,16 @@ from torch import nn
 from torch.nn import functional
 
 from onward.errors import OnwardError
-from onward.models.few import few
-from onward.models.heads import make_head
-from onward.models.macs import forward_macs
+from onward.models.heads import OnHead, make_head
 from onward.models.pixels import normalised, scale_of
+from onward.models.shared import few, forward_macs
 
 # So many pixels are embedded at a time: what a first layer makes of them stays in the cache.
 _AT_ONCE = 2**16
 _LEAST_AT_ONCE = 8
 
 
-class Network:
+class Network(OnHead):
     """Abstract: an image classifier on bytes; normalisation is part of it.
 
     Predicting uses the running statistics of its batch normalisation, training those of the
@@ -57,7 +56,6 @@ class Network:
     FAN: Literal["fan_in", "fan_out"] = "fan_out"
     # Whether a linear head draws its weights from a normal distribution.
     NORMAL = False
-    shares_loss = False
 
     def __init__(
         self,
@@ -80,6 +78,7 @@ class Network:
             norm.num_batches_tracked = None  # only counts, which nothing here reads
         # The bytes of an image lie colour by colour, and convolutions are faster that way too.
         self._net = net.to_empty(device="cpu").to(memory_format=torch.channels_last)
+        self.mixes = bool(_norms(net))
         self._draw_body(generator)
         self._head = make_head(head, (self.FEATURES,), classes, generator, normal=self.NORMAL)
         self._share_weights()
@@ -87,34 +86,9 @@ class Network:
         self._body_macs = forward_macs(self._net.eval(), (3, *seen))
 
     @property
-    def features(self) -> torch.Tensor:
-        """What the head was given in the last `forward`."""
-        return self._head.features
-
-    @property
-    def head(self) -> Mapping[str, torch.Tensor]:
-        """The names of the parameters with one row per class."""
-        return self._head.head
-
-    @property
-    def mixes(self) -> bool:
-        """Whether it has batch normalisation."""
-        return bool(_norms(self._net))
-
-    @property
-    def classes(self) -> int:
-        """How many classes it knows."""
-        return self._head.classes
-
-    @property
     def macs(self) -> int:
         """Multiply-accumulates of one forward pass of one sample."""
         return self._body_macs + self._head.macs
-
-    @property
-    def size(self) -> int:
-        """The number of parameters."""
-        return sum(parameter.numel() for parameter in self.parameters.values())
 
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew, or go back to those of the file, and forget all statistics."""
@@ -126,10 +100,6 @@ class Network:
         if classes > self.classes:
             self._head.grow(classes, generator)
             self._share_weights()
-
-    def predict(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return one logit per class, with fixed statistics."""
-        return self._head.predict(self.embed(inputs))
 
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the features, with fixed statistics."""
@@ -150,9 +120,7 @@ class Network:
         if self._graph is None:
             raise RuntimeError("backward was called before forward")
         self._head.backward(slope)
-        below = self._head.slope_below(slope, self.features)
-        if feature_slope is not None:
-            below = below + feature_slope
+        below = self._slope_below(slope, self.features, feature_slope)
         weights = dict(self._net.named_parameters())
         gradients = torch.autograd.grad(self._graph, [*weights.values()], below, retain_graph=True)
         for name, gradient in zip(weights, gradients, strict=True):

@@ -99,5 +99,5 @@ class Spread(Wrapped):
         pieces = torch.split(flat, [tensor.numel() for tensor in tensors])
         return [piece.view(t.shape) for piece, t in zip(pieces, tensors, strict=True)]
 
-    def _around(self, inner: Model) -> Model:
+    def _around(self, inner: Model) -> Any:
         return Spread(inner, self._crew)

@@ -21,13 +21,8 @@ _Runs = dict[str, Sequence[RunRecord]]
 
 
 def box_pictures(outcome: Outcome) -> dict[str, tuple[str, Figure]]:
-    """Return pictures with their file names, by title; none where there are no boxes."""
-    runs: _Runs = {
-        row.label: outcome.summaries[row.name][0].records
-        for row in outcome.plan.rows()
-        if outcome.summaries[row.name]
-        and outcome.summaries[row.name][0].records[0].spec.task == "boxes"
-    }
+    """Return pictures with their file names, by title."""
+    runs: _Runs = {row.label: records for row, records in outcome.runs()}
     if not runs:
         return {}
     found = {"Domain after domain": ("domains.png", domain_matrices(runs))}

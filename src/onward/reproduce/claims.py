@@ -10,7 +10,7 @@ with many pairs one of them would be by chance.
 *Cannot tell*: anything else, also if some pair could not be run.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,6 +39,21 @@ class Pair:
 
     above: Cell
     below: Cell
+
+
+def above(columns: str | Iterable[str], *rows: tuple[str, str]) -> tuple[Pair, ...]:
+    """Return pairs of rows, the first said to be above the second in a column, or in each of some.
+
+    Examples
+    --------
+    >>> above("mean", ("er", "finetune"))
+    (Pair(above=Cell(row='er', column='mean'), below=Cell(row='finetune', column='mean')),)
+    """
+    return tuple(
+        Pair(Cell(above, column), Cell(below, column))
+        for column in ([columns] if isinstance(columns, str) else columns)
+        for above, below in rows
+    )
 
 
 @dataclass(frozen=True)
@@ -141,17 +156,7 @@ def judge(
     scores: Mapping[Cell, Mapping[int, float]],
     published: Callable[[Cell], Value],
 ) -> Judgement:
-    """Answer a claim.
-
-    Parameters
-    ----------
-    claim
-        What is claimed.
-    scores
-        Our scores, by cell and repetition; cells that were not run are not there.
-    published
-        Returns the published number of a cell.
-    """
+    """Answer a claim, by our scores of cells and repetitions; those not run are not there."""
     found = [_test(pair, scores) for pair in claim.pairs]
     tested = tuple(pair for pair in found if pair is not None)
     return Judgement(claim, _answer(claim, tested), tested, _published(claim.pairs, published))

@@ -8,6 +8,7 @@ from pathlib import Path
 from onward.report.summary import Measure, Summary
 from onward.reproduce.claims import Cell, Judgement, judge
 from onward.reproduce.plan import Plan, Planned
+from onward.reproduce.table import Row
 from onward.results.record import RunRecord
 from onward.sweep import On, sweep
 from onward.turns import Watch
@@ -40,6 +41,11 @@ class Outcome:
         values = self.scores.get(cell)
         return None if values is None else Measure(tuple(values.values()))
 
+    def runs(self) -> list[tuple[Row, tuple[RunRecord, ...]]]:
+        """Return rows with their runs under the first of their protocols."""
+        found = [(row, self.summaries[row.name]) for row in self.plan.rows()]
+        return [(row, summaries[0].records) for row, summaries in found if summaries]
+
     def unjudged(self) -> list[str]:
         """Return the names of the claims of which nothing was run."""
         judged = {judgement.claim.name for judgement in self.judgements}
@@ -54,26 +60,16 @@ def reproduce(
     watch: Watch = lambda event: None,
     on: On = "local",
 ) -> Outcome:
-    """Run what is planned, or finish what was begun.
+    """Run what is planned, or finish what was begun: runs complete in `out` are not run again.
 
-    Parameters
-    ----------
-    plan
-        What to run.
-    out
-        The results folder. Runs that are complete there are not run again.
-    workers
-        How many processes.
-    watch
-        Called with the events of all runs.
-    on
-        Whether the workers are processes of this machine, or those of a Ray cluster.
+    See `onward.sweep.sweep` for how they are shared out among workers.
     """
     # The cheap ones first: most of the table is there soon, whatever the others take.
     order = sorted(plan.planned, key=lambda each: each.row.seconds[plan.recipe])
     jobs = [job for each in order for job in each.jobs()]
     records = sweep(jobs, out, workers=workers, watch=watch, on=on)
-    return outcome(plan, _by_planned(order, records))
+    left = iter(records)
+    return outcome(plan, [(each, [next(left) for _ in each.repetitions]) for each in order])
 
 
 def outcome(plan: Plan, records: Sequence[tuple[Planned, Sequence[RunRecord]]]) -> Outcome:
@@ -97,10 +93,3 @@ def outcome(plan: Plan, records: Sequence[tuple[Planned, Sequence[RunRecord]]]) 
         judgements=tuple(answer for answer in answers if answer.tested),
         summaries={name: tuple(found) for name, found in summaries.items()},
     )
-
-
-def _by_planned(
-    order: Sequence[Planned], records: Sequence[RunRecord]
-) -> list[tuple[Planned, list[RunRecord]]]:
-    left = iter(records)
-    return [(each, [next(left) for _ in each.repetitions]) for each in order]

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,28 +12,16 @@ import numpy as np
 from onward.files import storage, write_atomic
 from onward.report.figures import to_png
 from onward.reproduce import words
-from onward.reproduce.box_pictures import box_pictures
 from onward.reproduce.claims import Cell, Judgement, Tested
-from onward.reproduce.drive_pictures import drive_pictures
 from onward.reproduce.engine import Outcome
-from onward.reproduce.label_pictures import label_pictures
-from onward.reproduce.pictures import curves, matrices
+from onward.reproduce.pictures import PICTURES, curves, matrices
 from onward.reproduce.table import Row
 
 
 def write(outcome: Outcome, out: Path) -> list[Path]:
-    """Write everything that there is to say about an outcome.
+    """Write all that there is to say about an outcome; return the files: numbers, page, pictures.
 
-    Parameters
-    ----------
-    outcome
-        A table made again.
-    out
-        The folder; the files are called after the table.
-
-    Returns
-    -------
-        The files: numbers, page, pictures.
+    They are called after the table.
     """
     name = outcome.plan.table.short_name
     pictures = {
@@ -47,16 +36,12 @@ def write(outcome: Outcome, out: Path) -> list[Path]:
             path = out / f"{name}-curves.png"
             write_atomic(path, to_png(curves(outcome, wanted)))
             pictures = {wanted.title: path, **pictures}
-        more = {
-            "labels": label_pictures(outcome),
-            "drive": drive_pictures(outcome),
-            "boxes": box_pictures(outcome),
-        }
-        for kind, titled in more.items():
-            for title, (file, figure) in titled.items():
-                path = out / f"{name}-{kind}" / file
-                write_atomic(path, to_png(figure))
-                pictures = {title: path, **pictures}
+        kind = outcome.plan.table.pictures
+        more = {} if kind is None else PICTURES[kind](outcome)
+        for title, (file, figure) in more.items():
+            path = out / f"{name}-{kind}" / file
+            write_atomic(path, to_png(figure))
+            pictures = {title: path, **pictures}
         paths = {label: path.relative_to(out).as_posix() for label, path in pictures.items()}
         numbers, page = out / f"{name}.json", out / f"{name}.md"
         text = json.dumps({**to_json(outcome), "pictures": paths}, indent=1, ensure_ascii=False)
@@ -112,16 +97,12 @@ def _cell(outcome: Outcome, cell: Cell) -> dict[str, Any]:
             "repetitions": list(outcome.scores[cell]),
             "values": [_percent(value) for value in ours.values],
         },
-        "published": {
-            "mean": theirs.mean,
-            "deviation": theirs.deviation,
-            "status": theirs.status,
-        },
+        "published": asdict(theirs),
     }
 
 
 def _claim(judgement: Judgement) -> dict[str, Any]:
-    claim, published = judgement.claim, judgement.published
+    claim = judgement.claim
     return {
         "name": claim.name,
         "text": claim.text,
@@ -129,21 +110,15 @@ def _claim(judgement: Judgement) -> dict[str, Any]:
         "note": claim.note,
         "answer": judgement.answer,
         "counts": judgement.counts(),
-        "published": {
-            "satisfied": published.satisfied,
-            "equal": published.equal,
-            "readable": published.readable,
-            "pairs": published.pairs,
-        },
+        "published": asdict(judgement.published),
         "pairs": [_pair(pair) for pair in judgement.tested],
     }
 
 
 def _pair(tested: Tested) -> dict[str, Any]:
-    pair, verdict = tested.pair, tested.verdict
+    verdict = tested.verdict
     return {
-        "above": {"row": pair.above.row, "column": pair.above.column},
-        "below": {"row": pair.below.row, "column": pair.below.column},
+        **asdict(tested.pair),
         "answer": verdict.answer,
         "difference": _percent(verdict.difference),
         "interval": [_percent(end) for end in tested.interval],

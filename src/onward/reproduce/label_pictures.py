@@ -8,33 +8,24 @@ from onward.report.figures import COLOURS, FAINT, RULE, styled
 from onward.reproduce.claims import Cell
 from onward.reproduce.engine import Outcome
 from onward.reproduce.words import file_name
-from onward.results.record import RunRecord
 
 
 def label_pictures(outcome: Outcome) -> dict[str, tuple[str, Figure]]:
-    """Return pictures with their file names, by title; none where samples have one label."""
-    runs = {
-        row.label: (row, outcome.summaries[row.name][0].records[0])
-        for row in outcome.plan.rows()
-        if outcome.summaries[row.name]
-    }
-    kept: dict[str, RunRecord] = {
-        label: run
-        for label, (_, run) in runs.items()
-        if run.spec.task == "many_labels" and run.decisions
-    }
+    """Return pictures with their file names, by title."""
+    kept = [(row, runs[0]) for row, runs in outcome.runs() if runs[0].decisions]
     if not kept:
         return {}
     pictures = {
-        f"{label}: which labels are said, over time": (
-            f"confusion-{file_name(runs[label][0].name)}",
-            confusion_over_time(run, label),
+        f"{row.label}: which labels are said, over time": (
+            f"confusion-{file_name(row.name)}",
+            confusion_over_time(run, row.label),
         )
-        for label, run in kept.items()
+        for row, run in kept
     }
+    methods = confusion_of_methods({row.label: run for row, run in kept})
     return {
         **pictures,
-        "Which labels are said in the end": ("confusion.png", confusion_of_methods(kept)),
+        "Which labels are said in the end": ("confusion.png", methods),
         "All labels so far, period by period": ("periods.png", followed(outcome)),
     }
 

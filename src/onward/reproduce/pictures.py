@@ -1,25 +1,25 @@
-"""The pictures of an outcome: score matrices of a row, and rows along a parameter."""
+"""The pictures of an outcome: score matrices of a row, rows along a parameter, and a drive."""
 
 import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from onward.metrics.interval import sign_flip_interval
-from onward.report.figures import (
-    COLOURS,
-    FAINT,
-    RULE,
-    score_limits,
-    score_matrices,
-    styled,
-)
+from onward.report.drive import drive_picture
+from onward.report.figures import COLOURS, FAINT, RULE, score_limits, score_matrices, styled
 from onward.report.summary import Measure
+from onward.reproduce.box_pictures import box_pictures
 from onward.reproduce.claims import LEVEL, Cell
-from onward.reproduce.curves import Curves, Panel
 from onward.reproduce.engine import Outcome
-from onward.reproduce.table import Column, Row
+from onward.reproduce.label_pictures import label_pictures
+from onward.reproduce.table import Column, Curves, Panel, Row
+from onward.reproduce.words import file_name
+from onward.sweep import benchmark_of
+
+_LINE = {"lw": 2, "ms": 4.5}
 
 
 def matrices(outcome: Outcome, row: Row) -> Figure:
@@ -32,7 +32,8 @@ def matrices(outcome: Outcome, row: Row) -> Figure:
     figure = score_matrices(shown, score_limits(every), columns=2)
     runs = " or ".join(map(str, sorted({len(summary.records) for summary in shown})))
     figure.suptitle(
-        f"{row.label} · {outcome.plan.data}, {outcome.plan.recipe} recipe, "
+        # On two lines, so that it fits above a single panel too.
+        f"{row.label} · {outcome.plan.data}, {outcome.plan.recipe} recipe\n"
         f"percent, mean of {runs} run{'' if runs == '1' else 's'}",
         x=0.02,
         ha="left",
@@ -50,8 +51,8 @@ def curves(outcome: Outcome, wanted: Curves) -> Figure:
     repetition have in common does not blur them.
     """
     table = outcome.plan.table
-    reference = next(row for row in table.rows if row.name == wanted.reference)
-    columns = [next(c for c in table.columns if c.name == name) for name in wanted.columns]
+    reference = table.row(wanted.reference)
+    columns = [table.column(name) for name in wanted.columns]
     size = (2.7 * len(columns) + 0.3, 2.75 * len(wanted.parameters) + 0.8)
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(
@@ -85,29 +86,16 @@ def _panel(axes: Axes, panel: Panel, column: Column, outcome: Outcome, reference
     axes.axhline(0, color=FAINT, lw=0.8)
     rows = panel.rows.items()
     ours = {x: _ours(outcome, row, reference.name, column) for x, row in rows}
-    bars = [(x, *bar) for x, bar in ours.items() if bar is not None]
+    bars = [(x, *gain) for x, gain in ours.items() if gain is not None]
     if bars:
         x, gain, below, above = zip(*bars, strict=True)
         label = f"ours: {outcome.plan.data}, {outcome.plan.recipe} recipe, 95 % interval"
-        style: dict[str, Any] = {
-            "lw": 2,
-            "elinewidth": 1.2,
-            "capsize": 2.5,
-            "marker": "o",
-            "ms": 4.5,
-        }
-        axes.errorbar(x, gain, (below, above), color=COLOURS[0], label=label, **style)
+        bar: dict[str, Any] = {"elinewidth": 1.2, "capsize": 2.5, "marker": "o", **_LINE}
+        axes.errorbar(x, gain, (below, above), color=COLOURS[0], label=label, **bar)
     published = {x: _published(outcome, row, reference.name, column) for x, row in rows}
     known = {x: gain for x, gain in published.items() if gain is not None}
-    axes.plot(
-        list(known),
-        list(known.values()),
-        color=COLOURS[1],
-        lw=2,
-        marker="D",
-        ms=4.5,
-        label="published",
-    )
+    style: dict[str, Any] = {"color": COLOURS[1], "marker": "D", **_LINE}
+    axes.plot(list(known), list(known.values()), label="published", **style)
     if panel.logarithmic:
         axes.set_xscale("log")
     axes.set_xticks(list(panel.rows), [f"{x:g}" for x in panel.rows])
@@ -142,3 +130,26 @@ def _published(outcome: Outcome, row: str, reference: str, column: Column) -> fl
     value = outcome.plan.table.published(Cell(row, column.name)).mean
     base = outcome.plan.table.published(Cell(reference, column.name)).mean
     return None if value is None or base is None else value - base
+
+
+def _drive_pictures(outcome: Outcome) -> dict[str, tuple[str, Figure]]:
+    """Draw what each row knows of classes and domains over CLAD's drive."""
+    pictures, plan = {}, outcome.plan
+    for each in plan.planned:
+        (summary,) = outcome.summaries[each.row.name]
+        if summary.records[0].decisions:
+            title = f"{each.row.label} · {plan.data}, {plan.recipe} recipe"
+            objects = benchmark_of(each.run.source).raw.columns
+            pictures[f"{each.row.label}: classes and domains over the drive"] = (
+                file_name(each.row.name),
+                drive_picture(summary.records, objects, title),
+            )
+    return pictures
+
+
+PICTURES: Mapping[str, Callable[[Outcome], dict[str, tuple[str, Figure]]]] = {
+    "labels": label_pictures,
+    "drive": _drive_pictures,
+    "boxes": box_pictures,
+}
+"""What a table may ask for: pictures with the names of their files, by title."""

@@ -67,8 +67,7 @@ class Plan:
         here = {row.name for row in self.rows()}
         found: dict[str, list[str]] = {}
         for cell, reason in self.missing.items():
-            column = next(c for c in self.table.columns if c.name == cell.column)
-            row = next(r for r in self.table.rows if r.name == cell.row)
+            row, column = self.table.row(cell.row), self.table.column(cell.column)
             name = f"{row.label}: {column.heading}, {column.protocol}"
             if cell.column not in shown:
                 name = f"{column.heading} ({column.protocol})"
@@ -95,18 +94,8 @@ def plan(
 ) -> Plan:
     """Say what has to be run.
 
-    Parameters
-    ----------
-    table
-        The published table.
-    data
-        Which data: what the table's benchmark takes.
-    recipe
-        ``cpu`` or ``paper``.
-    rows
-        Names of rows, or patterns such as ``linear/*``; all by default.
-    seeds
-        The same repetitions for every row; by default as many as it and its claims need.
+    Rows are chosen by names, or patterns such as ``linear/*``; all by default. Seeds are the same
+    repetitions for every row; by default as many as it and its claims need.
     """
     if recipe not in RECIPES:
         raise unknown("recipe", recipe, RECIPES, "onward reproduce --help")

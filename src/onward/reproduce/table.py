@@ -10,7 +10,6 @@ from onward.benchmarks import Source
 from onward.errors import OnwardError
 from onward.metrics import METRICS
 from onward.reproduce.claims import Cell, Claim
-from onward.reproduce.curves import Curves
 from onward.reproduce.published import UNPUBLISHED, PublishedValues, Value
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
@@ -81,6 +80,10 @@ class Row:
         the published size.
     load
         Options of `onward.load` that this row has and others have not.
+    protocol
+        Its own, where that is another one than the column's.
+    training, adapted
+        By recipe, what is otherwise there: numbers of the recipe, and options of the method.
     seeds
         How often it is repeated under other seeds; a claim that names it may ask for more.
     """
@@ -92,7 +95,24 @@ class Row:
     seconds: Mapping[str, float]
     options: Mapping[str, Any] = field(default_factory=dict)
     load: Mapping[str, Any] = field(default_factory=dict)
+    protocol: str | None = None
+    training: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    adapted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     seeds: int = _SEEDS
+
+    def run(
+        self,
+        column: Column,
+        data: str,
+        recipe: str,
+        benchmark: str,
+        load: Mapping[str, Any] | None = None,
+    ) -> "Run":
+        """Return what its cell is computed from, perhaps with other options of `onward.load`."""
+        protocol, options = self.protocol or column.protocol, self.load if load is None else load
+        training = self.training.get(recipe, {})
+        source = Source(benchmark, data, protocol, recipe, dict(options), training)
+        return Run(source, self.method, {**self.options, **self.adapted.get(recipe, {})})
 
 
 @dataclass(frozen=True)
@@ -117,6 +137,42 @@ class Missing:
 
 
 @dataclass(frozen=True)
+class Caveats:
+    """What keeps numbers from being the published ones: on some data, by some recipe, always."""
+
+    data: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    recipe: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    always: tuple[str, ...] = ()
+
+    def __call__(self, data: str, recipe: str) -> tuple[str, ...]:
+        """Return those that concern these."""
+        return *self.data.get(data, ()), *self.recipe.get(recipe, ()), *self.always
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Names of rows that differ in one number, by that number; what it is stands at the axis."""
+
+    axis: str
+    rows: dict[float, str]
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Rows along parameters, as a picture shows them: for each, a panel for each of some columns.
+
+    ``reference`` is the row that the others are measured against: levels differ from data to
+    data, gains can be compared.
+    """
+
+    title: str
+    reference: str
+    parameters: tuple[Panel, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class PaperTable:
     """A published table: everything that is needed to make it again.
 
@@ -131,15 +187,19 @@ class PaperTable:
     rows, columns
         What it consists of.
     run
-        Says what a cell is computed from: called with row, column, data and recipe.
+        Says what a cell is computed from: called with row, column, data and recipe. Of a row that
+        says it all, it is `Row.run` with the name of its benchmark.
     caveats
-        Says what keeps numbers on this data under this recipe from being the published ones.
+        Says what keeps numbers on this data under this recipe from being the published ones:
+        `Caveats`, say.
     claims
         What the paper concludes from it.
     notes
         What is odd about the published values.
     curves
         A picture of the rows along a parameter, if the table has one.
+    pictures
+        Which other pictures there are: a name of `onward.reproduce.pictures.PICTURES`.
     published_runs
         How many runs a published number is the mean of.
     upright
@@ -161,6 +221,7 @@ class PaperTable:
     claims: tuple[Claim, ...]
     notes: tuple[str, ...] = ()
     curves: Curves | None = None
+    pictures: str | None = None
     published_runs: int = 5
     upright: bool = False
     usual: str = "emoji"
@@ -185,9 +246,17 @@ class PaperTable:
     def _values(self) -> PublishedValues | None:
         return None if self.file is None else PublishedValues(self.package, self.file)
 
+    def row(self, name: str) -> Row:
+        """Return the row of this name."""
+        return next(row for row in self.rows if row.name == name)
+
+    def column(self, name: str) -> Column:
+        """Return the column of this name."""
+        return next(column for column in self.columns if column.name == name)
+
     def published(self, cell: Cell) -> Value:
         """Return the published number of a cell."""
-        row = next(row for row in self.rows if row.name == cell.row)
+        row = self.row(cell.row)
         if row.key is None or self._values is None or not self._values.has(cell.column):
             return Value(None, None, UNPUBLISHED)
         return self._values.value(row.key, cell.column)

@@ -28,9 +28,8 @@ def points(value: float) -> str:
 
 def cell_name(table: PaperTable, cell: Cell) -> str:
     """Return a cell by the labels of its row and its column."""
-    row = next(row for row in table.rows if row.name == cell.row)
-    column = next(column for column in table.columns if column.name == cell.column)
-    return f"{row.label} ({column.heading}, {row.load.get('protocol', column.protocol)})"
+    row, column = table.row(cell.row), table.column(cell.column)
+    return f"{row.label} ({column.heading}, {row.protocol or column.protocol})"
 
 
 def tested(table: PaperTable, pair: Tested) -> str:
@@ -85,13 +84,8 @@ def duration(seconds: float) -> str:
     >>> duration(1e9)
     '31.7 years'
     """
-    year = 365.25 * 86_400
-    for size, unit, digits in (
-        (year, "years", 1),
-        (86_400, "days", 1),
-        (3_600, "h", 1),
-        (60, "min", 0),
-    ):
+    units = ((365.25 * 86_400, "years", 1), (86_400, "days", 1), (3_600, "h", 1), (60, "min", 0))
+    for size, unit, digits in units:
         if seconds >= 1.5 * size:
             return f"{seconds / size:.{digits}f} {unit}"
     return f"{seconds:.0f} s"

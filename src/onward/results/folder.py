@@ -4,7 +4,7 @@ import contextlib
 import io
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -81,15 +81,13 @@ class RunFolder:
             names.append(f"predictions/{period:03d}.parquet")
             self._write(names[-1], predictions)
         self.scores += scores
-        lines = "".join(score.model_dump_json() + "\n" for score in self.scores)
-        self._write("scores.jsonl", lines.encode())
+        self._write("scores.jsonl", _as_lines(self.scores))
         self._commit(*names)
 
     def add_to_curve(self, points: list[Point]) -> None:
         """Commit tests between two calls of learn."""
         self.curve += points
-        lines = "".join(point.model_dump_json() + "\n" for point in self.curve)
-        self._write("curve.jsonl", lines.encode())
+        self._write("curve.jsonl", _as_lines(self.curve))
         self._commit("curve.jsonl")
 
     def finish(self, cost: Cost) -> None:
@@ -107,9 +105,7 @@ class RunFolder:
     def checkpoint(
         self, progress: Progress, held: Rows, save_learner: Callable[[Path], None]
     ) -> None:
-        """Replace the last checkpoint by a new one; at any moment at least one is whole."""
-        before = checkpoints(self.path)
-        number = int(before[-1].name) + 1 if before else 0
+        """Replace the last checkpoint by a new one."""
 
         def fill(draft: Path) -> None:
             (draft / "progress.json").write_text(progress.model_dump_json())
@@ -122,10 +118,7 @@ class RunFolder:
             marks = Manifest(files={name: mark(draft, name) for name in names})
             (draft / "manifest.json").write_text(marks.model_dump_json())
 
-        with storage(self.path):
-            publish_folder(self.path / "checkpoint" / f"{number:06d}", fill)
-        for old in before:
-            shutil.rmtree(old, ignore_errors=True)
+        replace_checkpoint(self.path, fill)
 
     def last_checkpoint(self) -> tuple[Progress, Rows, Path] | None:
         """Return where the loop was, what was held, and the learner's folder; None if nowhere."""
@@ -156,22 +149,28 @@ class RunFolder:
         self._write("manifest.json", self._manifest.model_dump_json(indent=1).encode())
 
 
+def _as_lines(rows: Sequence[Score] | Sequence[Point]) -> bytes:
+    return "".join(row.model_dump_json() + "\n" for row in rows).encode()
+
+
+def replace_checkpoint(folder: Path, fill: Callable[[Path], None]) -> None:
+    """Replace the last checkpoint by a new one; at any moment at least one is whole."""
+    before = checkpoints(folder)
+    number = int(before[-1].name) + 1 if before else 0
+    with storage(folder):
+        publish_folder(folder / "checkpoint" / f"{number:06d}", fill)
+    for old in before:
+        shutil.rmtree(old, ignore_errors=True)
+
+
 @contextlib.contextmanager
 def open_folder(
     out: Path, spec: RunSpec, environment: Environment, on_wait: Callable[[], None]
 ) -> Iterator[RunFolder]:
     """Open the folder of a spec for writing, alone.
 
-    Parameters
-    ----------
-    out
-        The results folder; the run's own is ``<benchmark>/<method>/<spec hash>`` below it.
-    spec
-        What is to be run.
-    environment
-        Where it is run, noted if the run begins here.
-    on_wait
-        Called if another process is at it, before waiting for that one.
+    It is ``<benchmark>/<method>/<spec hash>`` below `out`. The environment is noted if the run
+    begins here. If another process is at it, `on_wait` is called before waiting for that one.
     """
     path = out / spec.benchmark / spec.method / spec.hash
     with contextlib.ExitStack() as stack:

@@ -60,13 +60,7 @@ class FollowedFolder:
 def open_for_all(
     out: Path, spec: RunSpec, environment: Environment, on_wait: Callable[[], None]
 ) -> Iterator[RunFolder | FollowedFolder]:
-    """Open the folder of a spec: the first process of a crew writes, the others follow.
-
-    Parameters
-    ----------
-    out, spec, environment, on_wait
-        As in `open_folder`.
-    """
+    """Open the folder of a spec: the first process of a crew writes, the others follow."""
     written: list[RunFolder] = []
     with contextlib.ExitStack() as stack:
 

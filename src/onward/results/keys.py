@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from onward.errors import OnwardError
 from onward.files import storage, write_atomic
 from onward.results import predictions
 from onward.results.record import RunRecord
-from onward.results.schema import RunSpec
+from onward.results.schema import RunSpec, Stored
 from onward.types import Array
 
 Key = Mapping[str, str]
@@ -158,17 +158,13 @@ class Keys:
         return Keys({**self.by_name, **others.by_name})
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _Entry(Stored):
     runs: list[str]
     tests: dict[str, str]
 
 
-class _File(BaseModel):
+class _File(Stored):
     """A file of keys: each with the names of all that is tested on it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     schema_version: Literal[1] = 1
     keys: list[_Entry]

@@ -26,23 +26,12 @@ def encode(
     decisions: Array,
     classes: tuple[str, ...],
 ) -> bytes:
-    """Return the bytes of one predictions file.
+    """Return the bytes of one predictions file: a row for each sample of each test.
 
-    Parameters
-    ----------
-    tests
-        The name of each sample's test.
-    tested_on
-        Its period, `STATIC` for a test that belongs to none.
-    ids
-        Its id.
-    targets
-        What the judge knows: a class index each, rows of them, -1 where there are fewer, or boxes.
-    decisions
-        What the learner answered: a class index each, a boolean row over the classes that it
-        knew, a row of candidates, or boxes.
-    classes
-        The label space that targets and decisions index into.
+    Its period is `STATIC` for a test that belongs to none. Targets are what the judge knows: a
+    class index each, rows of them, -1 where there are fewer, or boxes. Decisions are what the
+    learner answered: a class index each, a boolean row over the classes that it knew, a row of
+    candidates, or boxes. Both index into `classes`.
     """
     metadata = {"classes": json.dumps(classes)}
     if decisions.ndim == 3:

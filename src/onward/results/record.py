@@ -98,12 +98,8 @@ class RunRecord:
     def class_matrix(self, test: str | None = None) -> tuple[NDArray[np.float64], tuple[str, ...]]:
         """Return how well each class is found, such as the share of its samples, and the classes.
 
-        An array (learned_upto, tested_on, class).
-
-        Parameters
-        ----------
-        test
-            Which test of each period; by default the first that asks for classes.
+        An array (learned_upto, tested_on, class) of one test of each period, by default of the
+        first that asks for classes.
         """
         for name in [test] if test else self.period_tests:
             found = self._by_class(name)
@@ -154,12 +150,9 @@ class RunRecord:
 
 
 def load_record(folder: Path) -> RunRecord:
-    """Read a run folder, complete or not; all of it is checked against its manifest.
+    """Read a run's own folder, the one with ``spec.json``, complete or not.
 
-    Parameters
-    ----------
-    folder
-        The run's own folder, the one with ``spec.json``.
+    All of it is checked against its manifest; decisions are read when they are asked for.
     """
     manifest = read_manifest(folder) or Manifest()
     kept = {}

@@ -53,11 +53,13 @@ def stream_name(
     return f"{digest[:16]}-{way[:8]}"
 
 
-class _Stored(BaseModel):
+class Stored(BaseModel):
+    """What is written as JSON: nothing more, and nothing that changes."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=True)
 
 
-class RunSpec(_Stored):
+class RunSpec(Stored):
     """Everything that decides what a run computes."""
 
     schema_version: int = SCHEMA
@@ -116,7 +118,7 @@ class RunSpec(_Stored):
         return self.model_copy(update={"seed": 0}).hash
 
 
-class Environment(_Stored):
+class Environment(Stored):
     """Where a run was made."""
 
     onward: str
@@ -127,7 +129,7 @@ class Environment(_Stored):
     packages: dict[str, str]
 
 
-class Score(_Stored):
+class Score(Stored):
     """One cell: the scores on one test of the model that has learned up to one period.
 
     ``tested_on`` is ``None`` for a static test, which belongs to no period.
@@ -140,7 +142,7 @@ class Score(_Stored):
     scores: dict[str, float | None]
 
 
-class Point(_Stored):
+class Point(Stored):
     """A test between two calls of learn: the scores once so many samples had been shown."""
 
     seen: int
@@ -148,7 +150,7 @@ class Point(_Stored):
     scores: dict[str, float | None]
 
 
-class Cost(_Stored):
+class Cost(Stored):
     """What a run spent. Work lost to a kill and done again is counted once."""
 
     cpu_seconds: float = 0.0
@@ -162,7 +164,7 @@ class Cost(_Stored):
     stored_bytes: int = 0
 
 
-class Progress(_Stored):
+class Progress(Stored):
     """Where the loop is: `learned` samples of `period` are behind it, and maybe part of a call."""
 
     period: int = 0
@@ -173,14 +175,14 @@ class Progress(_Stored):
     cost: Cost = Cost()
 
 
-class FileMark(_Stored):
+class FileMark(Stored):
     """The committed part of a file: its first `size` bytes, and their hash."""
 
     size: int
     sha256: str
 
 
-class Manifest(_Stored):
+class Manifest(Stored):
     """What is committed."""
 
     schema_version: Literal[1] = 1

@@ -15,12 +15,7 @@ _ARRAY = "__array__"
 def save_state(folder: Path, state: dict[str, Any]) -> None:
     """Write nested dictionaries of arrays, numbers, texts and lists.
 
-    Parameters
-    ----------
-    folder
-        Where ``state.json`` and ``arrays.safetensors`` go.
-    state
-        What to write; numpy arrays may stand anywhere in it.
+    They go into ``state.json`` and ``arrays.safetensors``.
     """
     arrays: dict[str, np.ndarray[Any, Any]] = {}
 

@@ -20,17 +20,8 @@ _SIDE = 64
 def write_stream_card(out: Path, name: str, benchmark: Benchmark, stream: Stream) -> Path:
     """Write the class mix, sizes and sample pictures of a stream, unless they are there.
 
-    Parameters
-    ----------
-    out
-        The results folder.
-    name
-        What `RunSpec.stream_name` calls the stream.
-    benchmark
-        Whose card it is.
-    stream
-        Any seed's stream: train and test samples are counted together, so the card is the same,
-        but for which labels and classes are hidden at first.
+    Any seed's stream will do: train and test samples are counted together, so the card is the same,
+    but for which labels and classes are hidden at first. Its name is that of `RunSpec.stream_name`.
     """
     folder = out / benchmark.name / "stream" / name
     if (folder / "card.json").exists():

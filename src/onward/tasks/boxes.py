@@ -7,10 +7,11 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.errors import DivergedError, OnwardError
+from onward.errors import OnwardError
 from onward.fit import CLASS_OUTPUTS, ONE_CLASS
 from onward.metrics.clad import CHALLENGE_IOU
-from onward.metrics.detection import average_precision
+from onward.metrics.detection import average_precision, mean_average_precision
+from onward.tasks.known import require_finite
 from onward.types import Array, Loss
 
 TRUE_COLUMNS = ("class", "left", "top", "right", "bottom", "crowd")
@@ -71,11 +72,7 @@ class Boxes:
         """Accept rows of class, score and corners, or torchvision's dictionaries; return rows."""
         found = _as_rows(outputs, sum(tests))
         real = found[..., 0] >= 0
-        if not np.isfinite(found[real]).all():
-            raise DivergedError(
-                "expected finite boxes and scores from predict(view), found NaN or infinity; the "
-                "detector has probably diverged: lower its learning rate"
-            )
+        require_finite(found[real], "boxes and scores", "detector")
         if (found[real][:, 0] >= len(classes)).any():
             raise OnwardError(
                 f"expected classes from 0 to {len(classes) - 1} in the first column of a box from "
@@ -101,9 +98,9 @@ class Boxes:
         classes = {int(label) for image in (*found, *truth) for label in image["labels"]}
         overlaps = {number: CHALLENGE_IOU.get(number + 1, 0.5) for number in classes}
         return {
-            "map50": _mean(average_precision(found, truth)),
-            "map50_voc": _mean(average_precision(found, truth, form="voc")),
-            "map_challenge": _mean(average_precision(found, truth, iou=overlaps)),
+            "map50": mean_average_precision(found, truth),
+            "map50_voc": mean_average_precision(found, truth, form="voc"),
+            "map_challenge": mean_average_precision(found, truth, iou=overlaps),
         }
 
     def by_class(self, decisions: Array, targets: Array, classes: int) -> NDArray[np.float64]:
@@ -191,7 +188,3 @@ def _unexpected(samples: int, found: str) -> OnwardError:
         f"{', '.join(FOUND_COLUMNS)} in a row, class -1 behind the last box, or a list of "
         f"{samples} dictionaries with labels, scores and boxes; found {found}"
     )
-
-
-def _mean(values: Mapping[int, float]) -> float:
-    return float(np.mean(list(values.values()))) if values else float("nan")

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from onward.errors import DivergedError, OnwardError
+from onward.errors import OnwardError
 from onward.fit import CLASS_OUTPUTS, CLASS_ROWS, CLASSES, NEW_CLASSES, ONE_CLASS, PLACES
+from onward.metrics._inputs import mean, share
 from onward.metrics.retrieval import best_candidates
+from onward.tasks.known import require_finite
 from onward.types import Array, Loss
 
 if TYPE_CHECKING:
@@ -54,10 +56,10 @@ class ImageText:
         """Return the mean cross-entropy of finding each text by its image and the reverse."""
         images, texts = outputs[:, 0], outputs[:, 1]
         logits = images @ texts.t()
-        share = 1 / len(outputs)
+        weight = 1 / len(outputs)
         by_image, by_text = logits.softmax(1), logits.softmax(0)
-        slope = (by_image + by_text).mul_(share / 2)
-        slope.diagonal().sub_(share)
+        slope = (by_image + by_text).mul_(weight / 2)
+        slope.diagonal().sub_(weight)
         return Loss(_through(slope, images, texts), lambda: _contrast(logits))
 
     def distance(self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0) -> Loss:
@@ -109,11 +111,7 @@ class ImageText:
                 "made of each image and of each text, zeros where a sample has none; found shape "
                 f"{found.shape} of type {found.dtype}"
             )
-        if not np.isfinite(found).all():
-            raise DivergedError(
-                "expected finite directions from predict(view), found NaN or infinity; the model "
-                "has probably diverged: lower its learning rate"
-            )
+        require_finite(found, "directions")
         ends = np.cumsum(tests)[:-1]
         parts = [_answered(part) for part in np.split(found.astype(np.float32, copy=False), ends)]
         return np.concatenate(parts) if parts else np.empty((0, 1 + KEPT), np.int32)
@@ -134,9 +132,9 @@ class ImageText:
         scores: dict[str, float] = {}
         for depth in _DEPTHS:
             hit = np.asarray(right[:, :depth].any(1))
-            ways = [_mean(hit[who == way]) for way in (BY_IMAGE, BY_TEXT)]
+            ways = [mean(hit[who == way]) for way in (BY_IMAGE, BY_TEXT)]
             there = [way for way in ways if not np.isnan(way)]
-            scores[f"recall{depth}"] = _mean(np.array(there))
+            scores[f"recall{depth}"] = mean(np.array(there))
             scores[f"image_to_text{depth}"], scores[f"text_to_image{depth}"] = ways
         return scores
 
@@ -153,8 +151,7 @@ class ImageText:
         mine = (who == BY_IMAGE) & (asked < classes)
         tested = np.bincount(asked[mine], minlength=classes)
         hits = np.bincount(asked[mine], weights=right[mine, 0], minlength=classes)
-        share = np.divide(hits, tested, out=np.full(classes, np.nan), where=tested > 0)
-        return np.asarray(share)
+        return share(hits, tested)
 
     def _judged(self, decisions: Array, targets: Array) -> tuple[Array, Array]:
         """Return who asks, and which candidates are right, of all samples that ask."""
@@ -196,7 +193,3 @@ def _through(slope: "Tensor", images: "Tensor", texts: "Tensor") -> "Tensor":
 def _contrast(logits: "Tensor") -> float:
     ways = (logits.log_softmax(1).diagonal(), logits.log_softmax(0).diagonal())
     return float(-sum(way.mean() for way in ways) / 2)
-
-
-def _mean(values: Array) -> float:
-    return float(values.mean()) if len(values) else float("nan")

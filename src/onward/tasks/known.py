@@ -1,11 +1,23 @@
-"""Comparing with a teacher that knows fewer classes."""
+"""What task kinds share: outputs that are numbers, and a teacher that knows fewer classes."""
 
 from typing import TYPE_CHECKING
 
-from onward.types import Loss, Task
+import numpy as np
+
+from onward.errors import DivergedError
+from onward.types import Array, Loss, Task
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+def require_finite(found: Array, what: str, who: str = "model") -> None:
+    """Raise if outputs are not numbers any more."""
+    if not np.isfinite(found).all():
+        raise DivergedError(
+            f"expected finite {what} from predict(view), found NaN or infinity; the {who} has "
+            "probably diverged: lower its learning rate"
+        )
 
 
 def distance_on_known(

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.errors import DivergedError, OnwardError
+from onward.errors import OnwardError
 from onward.fit import ONE_CLASS, PLACES
+from onward.metrics._inputs import share
 from onward.metrics.iirc import exact_match, jaccard, pw_jaccard
-from onward.tasks.known import distance_on_known
+from onward.tasks.known import distance_on_known, require_finite
 from onward.types import Array, Loss
 
 if TYPE_CHECKING:
@@ -75,11 +76,7 @@ class ManyLabels:
                 "score per class, above 0 where the class applies, or a boolean per class; found "
                 f"shape {found.shape} of type {found.dtype}"
             )
-        if not np.isfinite(found).all():
-            raise DivergedError(
-                "expected finite scores from predict(view), found NaN or infinity; the model has "
-                "probably diverged: lower its learning rate"
-            )
+        require_finite(found, "scores")
         return np.asarray(found > 0)
 
     def by_class(self, decisions: Array, targets: Array, classes: int) -> Array:
@@ -89,9 +86,7 @@ class ManyLabels:
         """
         true = label_sets(targets, classes)
         said = np.pad(decisions, ((0, 0), (0, classes - decisions.shape[1])))
-        tested, right = true.sum(0), (said & true).sum(0)
-        share = np.divide(right, tested, out=np.full(classes, np.nan), where=tested > 0)
-        return np.asarray(share)
+        return share((said & true).sum(0), true.sum(0))
 
     def score(self, decisions: Array, targets: Array) -> dict[str, float]:
         """Return the overlap of what was said with what is true, as a mean over samples.

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from onward.errors import DivergedError, OnwardError
+from onward.errors import OnwardError
 from onward.fit import PLACES
-from onward.tasks.known import distance_on_known
+from onward.metrics._inputs import share
+from onward.tasks.known import distance_on_known, require_finite
 from onward.types import Array, Loss
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ class OneLabel:
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
         """Return the mean cross-entropy; its slope is (softmax - one-hot) / n."""
-        share = 1 / len(targets)
-        slope = outputs.softmax(1).mul_(share)
-        slope.scatter_(1, targets.unsqueeze(1), -share, reduce="add")
+        weight = 1 / len(targets)
+        slope = outputs.softmax(1).mul_(weight)
+        slope.scatter_(1, targets.unsqueeze(1), -weight, reduce="add")
         return Loss(
             slope, lambda: -outputs.log_softmax(1).gather(1, targets.unsqueeze(1)).mean().item()
         )
@@ -63,11 +64,7 @@ class OneLabel:
         """Accept scores per class, class indices or class names; return class indices."""
         found, samples = np.asarray(outputs), sum(tests)
         if found.ndim == 2 and found.shape == (samples, len(classes)):
-            if not np.isfinite(found).all():
-                raise DivergedError(
-                    "expected finite scores from predict(view), found NaN or infinity; the model "
-                    "has probably diverged: lower its learning rate"
-                )
+            require_finite(found, "scores")
             return np.asarray(found.argmax(1), np.int64)
         if found.shape == (samples,) and np.issubdtype(found.dtype, np.integer):
             if len(found) and not (found.min() >= 0 and found.max() < len(classes)):
@@ -95,8 +92,7 @@ class OneLabel:
         """Return the share of right decisions on each class; NaN where it has no sample."""
         tested = np.bincount(targets, minlength=classes)
         right = np.bincount(targets, weights=decisions == targets, minlength=classes)
-        share = np.divide(right, tested, out=np.full(classes, np.nan), where=tested > 0)
-        return np.asarray(share)
+        return share(right, tested)
 
     def score(self, decisions: Array, targets: Array) -> dict[str, float]:
         """Return the share of right decisions, over samples and as the mean over classes.

@@ -1,45 +1,56 @@
-"""What methods share that hold weights back by how much they mattered."""
+"""A quadratic pull towards earlier weights, and what methods share that are held back by it."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
-from onward.train.anchor import Anchor
+from onward.saved import Saved
 from onward.train.every import Every
 from onward.train.method import GradientMethod
-from onward.types import Setting
+from onward.train.weights import copied, fitted
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from onward.models import Model
+
+
+class Anchor(Saved):
+    """The penalty λ Σ importance · (w − w*)², by its gradient 2 λ importance · (w − w*).
+
+    λ is its strength. Weights of classes that came after the anchor was set are free.
+    """
+
+    saved = ("_weights", "importance")
+
+    def __init__(self, strength: float) -> None:
+        self._strength = strength
+        self._weights: dict[str, Tensor] = {}
+        self.importance: dict[str, Tensor] = {}
+
+    def pull(self, model: "Model") -> None:
+        """Add the penalty's gradient to the model's."""
+        if not self._weights:
+            return
+        for name, parameter in model.parameters.items():
+            weights, importance = self._weights[name], self.importance[name]
+            if parameter.grad is not None:
+                known = slice(len(weights)) if weights.ndim else ...
+                away = importance * (parameter[known] - weights)
+                parameter.grad[known].add_(away, alpha=2 * self._strength)
+
+    def move(self, model: "Model", importance: "Mapping[str, Tensor]") -> None:
+        """Set the anchor at the model's weights."""
+        self._weights, self.importance = copied(model), fitted(importance, model.parameters)
 
 
 class Anchored(GradientMethod):
     """Abstract: finetune with a pull towards the weights of the last consolidation.
 
-    What is gathered for the next anchor is in `state_inside`, and saved with it.
-
-    Parameters
-    ----------
-    strength
-        How strong the pull is.
-    every
-        After how many samples the anchor is set; by default as `Every` says.
+    What is gathered for the next anchor is saved within a call too.
     """
+
+    saved: ClassVar[tuple[str, ...]] = ("_anchor", "_every")
 
     def __init__(self, strength: float, every: int | None) -> None:
         self._anchor = Anchor(strength)
         self._every = Every(every)
-
-    def begin(self, setting: Setting) -> None:
-        """Learn when to set the anchor."""
-        super().begin(setting)
-        self._every.begin(setting)
-
-    def state(self) -> dict[str, Any]:
-        """Return the anchor, and what was gathered for the next one."""
-        return {
-            "anchor": self._anchor.state(),
-            "every": self._every.state(),
-            **self.state_inside(),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take that back."""
-        self._anchor.restore(state["anchor"])
-        self._every.restore(state["every"])
-        self.restore_inside(state)

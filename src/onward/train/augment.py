@@ -83,17 +83,7 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
 
 
 def varied(images: Array, augment: str, rng: np.random.Generator) -> Array:
-    """Return these images varied.
-
-    Parameters
-    ----------
-    images
-        Bytes; they stay as they are.
-    augment
-        ``flip_perspective_erase``, ``flip_rotate_colour`` or ``turn_scale_shift``.
-    rng
-        Draws how.
-    """
+    """Return images of bytes varied, as `augmented` does it to images as they are."""
     for change in _VARIED[augment]:
         images = change(images, rng)
     return images

@@ -82,16 +82,8 @@ def memory_for(
 ) -> Kept[Memory] | Exemplars:
     """Return the memory of a method that can have either kind, ready to be used.
 
-    Parameters
-    ----------
-    setting
-        Its recipe says which kind, where the method's options do not.
-    memory
-        How many samples a reservoir keeps, or
-    per_class
-        how many exemplars of each class there are.
-    kind
-        Which memory of the catalogue keeps so many samples.
+    It keeps so many samples, by a memory of the catalogue, or so many of each class; the recipe
+    says which, where the method's options do not.
     """
     if memory is not None and per_class is not None:
         raise OnwardError(
@@ -106,19 +98,7 @@ def memory_for(
 
 
 def features_of(model: "Model", view: View, budget: Budget, size: int) -> Array:
-    """Return a model's features of all samples of a view, as they are, and pay for that.
-
-    Parameters
-    ----------
-    model
-        Whose features.
-    view
-        The samples.
-    budget
-        Pays.
-    size
-        How many are looked at at a time.
-    """
+    """Return a model's features of all samples of a view, so many at a time, and pay for that."""
     import torch  # loaded when it is needed
 
     found = []

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from onward.saved import to_arrays, to_tensors
 from onward.train.method import Step
 from onward.train.packed import Packed
 from onward.train.recipe import Recipe
 from onward.train.remembered import MOST, Remembered
-from onward.train.weights import gradients, to_arrays, to_tensors
+from onward.train.weights import gradients
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -80,7 +81,7 @@ class Followed:
         self._begin(found["outputs"], {"outputs": found["velocity"]})
 
     def _begin(self, outputs: "Tensor", velocity: "dict[str, Tensor]") -> None:
-        from onward.train.sgd import SGD  # torch is loaded when it is needed
+        from onward.train.optimizers import SGD  # torch is loaded when it is needed
 
         self.outputs = outputs
         self._sgd = SGD(

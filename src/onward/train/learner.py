@@ -4,7 +4,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -14,15 +14,16 @@ from onward.errors import DamagedFolderError, DivergedError, OnwardError
 from onward.models import MODELS
 from onward.models.in_parts import InParts
 from onward.models.model import Model
+from onward.models.shared import overwrite
 from onward.models.spread import Spread
 from onward.results.state import load_state, save_state
+from onward.saved import to_arrays, to_tensors
 from onward.seeds import Draws, draws
 from onward.train.descent import Descent, descend
 from onward.train.method import GradientMethod
 from onward.train.predicted import predicted
 from onward.train.threads import one_thread
 from onward.train.validation import Validation
-from onward.train.weights import to_arrays, to_tensors
 from onward.types import Array, Setting, View
 
 
@@ -97,10 +98,7 @@ class GradientLearner:
             self._calls = state["calls"]
             self._shape = tuple(state["shape"])
             self._model = self._new_model(state["classes"])
-            for name, values in state["parameters"].items():
-                self._model.parameters[name].copy_(torch.from_numpy(values))
-            for name, values in state["buffers"].items():
-                self._model.buffers[name].copy_(torch.from_numpy(values))
+            overwrite(self._model, to_tensors(state["parameters"] | state["buffers"]))
             self.method.restore(state["method"])
             self._velocity = to_tensors(state["velocity"]) if self._recipe.goes_on else {}
             self._interrupted = None if state["steps_done"] is None else state
@@ -186,8 +184,8 @@ class GradientLearner:
         head = self.method.head
         model = card(self._shape, classes, self._generator(), head=head, **options)
         if self._recipe.at_once is not None:
-            model = InParts(model, self._recipe.at_once)
-        return Spread(model, crew()) if crew().size > 1 else model
+            model = cast("Model", InParts(model, self._recipe.at_once))
+        return cast("Model", Spread(model, crew())) if crew().size > 1 else model
 
     def _generator(self) -> torch.Generator:
         seed = draws(Draws.WEIGHTS, self.setting.seed, self._calls).integers(2**63)

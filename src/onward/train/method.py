@@ -8,6 +8,7 @@ import numpy as np
 
 from onward.budget import Budget
 from onward.errors import OnwardError
+from onward.saved import Saved, restore_to, state_of
 from onward.train.recipe import Recipe
 from onward.types import Loss, Rows, Setting, View
 
@@ -80,7 +81,7 @@ class Step:
     rate: float = 1.0
 
 
-class GradientMethod:
+class GradientMethod(Saved):
     """Finetuning's answers to the five questions; a method overrides the ones it answers otherwise.
 
     | question | member |
@@ -91,8 +92,10 @@ class GradientMethod:
     | what happens to the gradient? | `gradient` |
     | what does it do afterwards? | `afterwards` |
 
-    A method that keeps anything between two calls gives it to `state` and takes it back in
-    `restore`; that is all it needs to resume. One that only starts from other weights than the last
+    A method that keeps anything between two calls names those attributes in `saved`, or gives them
+    to `state` and takes them back in `restore`; that is all it needs to resume. What it names and
+    has a `begin` of its own is told the setting too. `saved_inside` are those that change within a
+    call. One that only starts from other weights than the last
     ones sets `start`. One that needs another last layer than a linear one names it in `head`, and
     one that takes the weights of the epoch with the best score on the validation samples, where a
     benchmark has any, sets `keeps_best`. One that is trained otherwise than the recipe says, with
@@ -101,6 +104,7 @@ class GradientMethod:
     """
 
     needs: ClassVar[Mapping[str, str]] = {}
+    saved_inside: ClassVar[tuple[str, ...]] = ()
     start: Start = "last"
     head: Literal["linear", "cosine"] = "linear"
     keeps_best: bool = False
@@ -117,6 +121,10 @@ class GradientMethod:
     def begin(self, setting: Setting) -> None:
         """Prepare for a run, before anything is seen."""
         self.setting = setting
+        for name in self.saved:
+            part: Any = getattr(self, name, None)
+            if hasattr(part, "begin"):
+                part.begin(setting)
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the samples to train on: here, the new ones."""
@@ -156,19 +164,13 @@ class GradientMethod:
         own = all(getattr(type(self), name) is getattr(kind, name) for name in asked)
         return own and vars(self).keys().isdisjoint(asked)
 
-    def state(self) -> dict[str, Any]:
-        """Return what must survive from one call to the next."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take back what `state` returned."""
-
     def state_inside(self) -> dict[str, Any]:
         """Return what must survive from one step to the next and is not in `state`."""
-        return {}
+        return state_of(self, self.saved_inside)
 
     def restore_inside(self, state: dict[str, Any]) -> None:
         """Take back what `state_inside` returned, once `trains_on` has been asked again."""
+        restore_to(self, self.saved_inside, state)
 
 
 def may_read_again(budget: Budget) -> bool:
@@ -189,16 +191,9 @@ def yes_or_no(name: str, value: Any) -> bool:
 def number(
     name: str, value: Any, low: float = 0.0, high: float = float("inf"), *, above: bool = False
 ) -> float:
-    """Return a method's option that is a number, or say which it may be.
+    """Return a method's option that is a finite number from low to high, or say which it may be.
 
-    Parameters
-    ----------
-    name, value
-        The option.
-    low, high
-        The least and the most that it may be; it is always finite.
-    above
-        Whether it must be above `low`.
+    It may have to be `above` the lowest.
     """
     right = isinstance(value, int | float) and not isinstance(value, bool)
     if not right or not low <= value <= high or value == float("inf") or (above and value == low):

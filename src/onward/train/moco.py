@@ -26,7 +26,8 @@ from onward.errors import DamagedFolderError, unknown
 from onward.models.augment import AUGMENTATIONS, augmented
 from onward.models.embed import embed
 from onward.models.encoder import ENCODERS, Encoder, build_encoder
-from onward.models.macs import forward_macs
+from onward.models.shared import forward_macs
+from onward.saved import to_arrays, to_tensors
 from onward.seeds import Draws, draws
 from onward.types import Array
 
@@ -77,15 +78,13 @@ class MocoRecipe:
     width: int
 
     def __post_init__(self) -> None:
-        if self.encoder not in ENCODERS:
-            raise unknown("encoder", self.encoder, ENCODERS, "docs/howto/pretraining.md")
-        if self.augmentation not in AUGMENTATIONS:
-            raise unknown(
-                "augmentation", self.augmentation, AUGMENTATIONS, "docs/howto/pretraining.md"
-            )
-
-        if self.optimiser not in OPTIMISERS:
-            raise unknown("optimiser", self.optimiser, OPTIMISERS, "docs/howto/pretraining.md")
+        for kind, name, known in (
+            ("encoder", self.encoder, ENCODERS),
+            ("augmentation", self.augmentation, AUGMENTATIONS),
+            ("optimiser", self.optimiser, OPTIMISERS),
+        ):
+            if name not in known:
+                raise unknown(kind, name, known, "docs/howto/pretraining.md")
 
     def rate(self, step: int, steps: int) -> float:
         """Return the learning rate of one step out of several."""
@@ -127,17 +126,10 @@ RECIPES: Mapping[str, MocoRecipe] = {"cpu": CPU, "paper": PAPER}
 
 
 class Moco:
-    """An encoder under pre-training.
+    """An encoder under pre-training; the seed draws the first weights and the first queue.
 
     Randomness is drawn from the key given to each step, so that a step is the same whenever it
     is made; all else is in `state`.
-
-    Parameters
-    ----------
-    recipe
-        The numbers.
-    seed
-        Draws the first weights and the first queue.
     """
 
     def __init__(self, recipe: MocoRecipe, seed: int) -> None:
@@ -174,16 +166,9 @@ class Moco:
         return 2 * sum(p.numel() for p in self._query.parameters())
 
     def step(self, pixels: Tensor, rate: float, key: tuple[int, ...]) -> float:
-        """Learn from a batch of images; return its loss.
+        """Learn from a batch of images, (n, 3, height, width) between 0 and 1; return its loss.
 
-        Parameters
-        ----------
-        pixels
-            Images of shape (n, 3, height, width), between 0 and 1.
-        rate
-            The learning rate.
-        key
-            Draws the two looks at each image: a seed and a step, say.
+        The key draws the two looks at each image: a seed and a step, say.
         """
         rng = draws(Draws.AUGMENTATION, *key)
         how = AUGMENTATIONS[self.recipe.augmentation]
@@ -218,10 +203,10 @@ class Moco:
     def state(self) -> dict[str, Any]:
         """Return everything that further steps need, as arrays and numbers."""
         return {
-            "query": _arrays(self._query.state_dict()),
-            "key": _arrays(self._key.state_dict()),
+            "query": to_arrays(self._query.state_dict()),
+            "key": to_arrays(self._key.state_dict()),
             "descent": {
-                str(number): _arrays(moments)
+                str(number): to_arrays(moments)
                 for number, moments in self._descent.state_dict()["state"].items()
             },
             "queue": self._queue.numpy().copy(),
@@ -231,9 +216,9 @@ class Moco:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take back what `state` returned."""
         try:
-            self._query.load_state_dict(_tensors(state["query"]))
-            self._key.load_state_dict(_tensors(state["key"]))
-            moments = {int(number): _tensors(m) for number, m in state["descent"].items()}
+            self._query.load_state_dict(to_tensors(state["query"]))
+            self._key.load_state_dict(to_tensors(state["key"]))
+            moments = {int(number): to_tensors(m) for number, m in state["descent"].items()}
             groups = self._descent.state_dict()["param_groups"]
             self._descent.load_state_dict({"state": moments, "param_groups": groups})
             self._queue, self._next = torch.tensor(state["queue"]), state["next"]
@@ -271,11 +256,3 @@ def steps_of(samples: int, recipe: MocoRecipe, epochs: int | None = None) -> int
     """Return how many steps the epochs of a recipe are."""
     passes = recipe.epochs if epochs is None else epochs
     return passes * (samples // min(recipe.batch_size, samples))
-
-
-def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, Array]:
-    return {name: tensor.detach().numpy().copy() for name, tensor in tensors.items()}
-
-
-def _tensors(arrays: Mapping[str, Array]) -> dict[str, Tensor]:
-    return {name: torch.tensor(array) for name, array in arrays.items()}

@@ -10,13 +10,7 @@ class Packed:
     """A matrix in the order in which a processor multiplies it, where torch can keep that.
 
     A product with a few rows takes as long to bring the large matrix into that order as to compute.
-
-    Parameters
-    ----------
-    matrix
-        Stays the same from product to product.
-    often
-        Whether there are so many of them that keeping another copy of it pays.
+    Where there are many of them, keeping another copy of it pays.
     """
 
     def __init__(self, matrix: "Tensor", *, often: bool) -> None:

@@ -1,4 +1,4 @@
-"""What a model says about all samples of a view."""
+"""What a model says about all samples of a view, and how good that is."""
 
 import torch
 from torch.utils.dlpack import from_dlpack
@@ -7,7 +7,7 @@ from onward.crew import crew
 from onward.models.model import Model
 from onward.models.spread import Spread
 from onward.pairs import as_bytes
-from onward.types import Array, View
+from onward.types import Array, Task, View
 
 
 def predicted(model: Model, view: View) -> Array:
@@ -19,3 +19,10 @@ def predicted(model: Model, view: View) -> Array:
     share = team.share(len(view))
     outputs = [alone.predict(from_dlpack(as_bytes(part))) for part in view.parts(within=share)]
     return team.gather(torch.cat(outputs), len(view)).cpu().numpy()
+
+
+def headline(model: Model, view: View, task: Task) -> float:
+    """Return a model's score on samples that could be learned from, as if they were a test."""
+    outputs, labels = task.as_test(predicted(model, view), view.labels)
+    decisions = task.decode(outputs, view.classes, len(labels))
+    return task.score(decisions, labels)[task.headline]

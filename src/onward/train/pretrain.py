@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from safetensors.torch import save
 
 from onward.data.past import Past
 from onward.errors import OnwardError
-from onward.files import locked, publish_folder, remove_drafts, storage, write_atomic
+from onward.files import locked, remove_drafts, storage, write_atomic
 from onward.models.pixels import to_pixels
 from onward.models.weights_folder import CARD, WEIGHTS, read_card
+from onward.results.folder import replace_checkpoint
 from onward.results.read import checkpoints
 from onward.results.state import load_state, save_state
 from onward.train.moco import Moco, MocoRecipe, batch_of, steps_of
@@ -45,10 +47,8 @@ def pretrain(
     ----------
     past
         What to learn from.
-    recipe
-        How.
-    seed
-        Decides every random choice.
+    recipe, seed
+        How: the seed decides every random choice.
     out
         The folder: ``weights.safetensors`` and ``card.json``.
     checkpoint_seconds
@@ -102,7 +102,8 @@ def _train(
         losses.append(loss)
         watch(step + 1, steps, loss)
         if time.monotonic() - saved_at >= checkpoint_seconds:
-            _save(out, {"spec": spec, "moco": moco.state(), "losses": np.array(losses)})
+            state = {"spec": spec, "moco": moco.state(), "losses": np.array(losses)}
+            replace_checkpoint(out, partial(save_state, state=state))
             saved_at = time.monotonic()
     weights = save(moco.encoder.trunk.state_dict())
     per_epoch = steps // recipe.epochs if recipe.epochs else 1
@@ -132,13 +133,3 @@ def _require_same(found: dict[str, Any], spec: dict[str, Any], out: Path) -> Non
             f"expected weights of this {' and '.join(differ)} in {out}, found others. Choose "
             "another folder with --out"
         )
-
-
-def _save(out: Path, state: dict[str, Any]) -> None:
-    """Replace the last checkpoint by a new one; at any moment at least one is whole."""
-    before = checkpoints(out)
-    number = int(before[-1].name) + 1 if before else 0
-    with storage(out):
-        publish_folder(out / "checkpoint" / f"{number:06d}", lambda draft: save_state(draft, state))
-    for old in before:
-        shutil.rmtree(old, ignore_errors=True)

@@ -6,8 +6,8 @@ import torch
 
 from onward.models.linear import LinearProbe
 from onward.seeds import Draws, draws
+from onward.train.optimizers import optimizer
 from onward.train.recipe import Recipe
-from onward.train.sgd import SGD
 from onward.types import Array, Task
 
 
@@ -36,29 +36,13 @@ def train_probe(
     recipe: Recipe,
     key: tuple[int, ...],
 ) -> LinearProbe:
-    """Train a probe from random weights.
+    """Train a probe from random weights, which the key draws, and the batches: a seed and a call.
 
-    Parameters
-    ----------
-    features, labels
-        One row and one label per sample.
-    classes
-        How many there are.
-    task
-        Gives the loss.
-    recipe
-        The numbers; its model is not asked for.
-    key
-        Draws weights and batches: a seed and a call, say.
+    The recipe's model is not asked for.
     """
     seed = int(draws(Draws.WEIGHTS, *key).integers(2**63))
     probe = LinearProbe(features.shape[1:], classes, torch.Generator().manual_seed(seed))
-    descent = SGD(
-        probe.parameters,
-        momentum=recipe.momentum,
-        weight_decay=recipe.weight_decay,
-        velocity={},
-    )
+    descent = optimizer(probe.parameters, recipe, velocity={}, still={})
     steps, done = probe_steps(len(features), recipe), 0
     inputs, targets = torch.from_numpy(features), torch.tensor(labels)
     for epoch in range(recipe.epochs):

@@ -21,12 +21,9 @@ class Recalled(Rehearsal):
     """Abstract: beside each batch of new images, see as many stored ones as the last model did.
 
     The first period is that of finetuning, since there is nothing to look back at.
-
-    Parameters
-    ----------
-    memory
-        What is kept.
     """
+
+    saved = (*Rehearsal.saved, "_teacher")
 
     def __init__(self, memory: Kept[Memory]) -> None:
         super().__init__(memory)
@@ -58,14 +55,9 @@ class Recalled(Rehearsal):
         return not self._teacher and self._answers_like(Recalled)
 
     def lost(self, seen: "Sight", taught: "Sight", targets: "Tensor") -> "Tensor":
-        """Return a loss, with its graph.
+        """Return a loss with its graph, given stored images and their true boxes.
 
-        Parameters
-        ----------
-        seen, taught
-            Stored images as they are seen now, and as the last model sees them.
-        targets
-            Their true boxes.
+        They are as they are seen now, and as the last model sees them.
         """
         raise NotImplementedError
 
@@ -74,12 +66,3 @@ class Recalled(Rehearsal):
         super().afterwards(model, new, budget)
         self._teacher.leave()
         self._teacher.replace(model)
-
-    def state(self) -> dict[str, Any]:
-        """Return memory and teacher."""
-        return {**super().state(), "teacher": self._teacher.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take them back."""
-        super().restore(state)
-        self._teacher.restore(state["teacher"])

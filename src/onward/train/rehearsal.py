@@ -1,34 +1,25 @@
-"""What methods share that train on new samples and their memory alike."""
+"""What methods share that train on their memory: beside new samples, or alone."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from onward.budget import Budget
 from onward.memory import Memory
 from onward.train.exemplars import Exemplars
 from onward.train.kept import Kept
-from onward.train.method import GradientMethod, TrainingSet
-from onward.types import Setting, View
+from onward.train.method import GradientMethod, Start, TrainingSet, check_start
+from onward.types import View
 
 if TYPE_CHECKING:
     from onward.models import Model
 
 
 class Rehearsal(GradientMethod):
-    """Abstract: keep a memory; in every epoch each new and each kept sample is seen once.
+    """Abstract: keep a memory; in every epoch each new and each kept sample is seen once."""
 
-    Parameters
-    ----------
-    memory
-        What is kept.
-    """
+    saved: ClassVar[tuple[str, ...]] = ("_memory",)
 
     def __init__(self, memory: Kept[Memory] | Exemplars) -> None:
         self._memory = memory
-
-    def begin(self, setting: Setting) -> None:
-        """Prepare the memory."""
-        super().begin(setting)
-        self._memory.begin(setting)
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples and the memory alike."""
@@ -44,10 +35,25 @@ class Rehearsal(GradientMethod):
         """Take new samples into memory."""
         self._memory.admit(new, budget)
 
+
+class MemoryOnly(GradientMethod):
+    """Abstract: admit the new samples to memory first, then train on the memory."""
+
+    saved = ("_memory",)
+
+    def __init__(self, memory: Kept[Memory], start: Start) -> None:
+        self._memory = memory
+        self.start = check_start(start)
+
+    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose the memory, once the new samples have competed for a place in it."""
+        self._memory.admit(new, budget)
+        return TrainingSet(self._memory.alone(new), epoch=len(self._memory))
+
     def state(self) -> dict[str, Any]:
-        """Return the memory."""
-        return {"memory": self._memory.state()}
+        """Return the memory, with nothing around it."""
+        return self._memory.state()
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take the memory back."""
-        self._memory.restore(state["memory"])
+        self._memory.restore(state)

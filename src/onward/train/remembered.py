@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from onward.saved import to_arrays, to_tensors
 from onward.train.method import Step
-from onward.train.weights import to_arrays, to_tensors
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -15,15 +15,7 @@ MOST = 2**26  # numbers, 256 MB
 
 
 class Remembered:
-    """A row of numbers for each new sample of a call, computed when the sample is first met.
-
-    Parameters
-    ----------
-    samples
-        How many there are.
-    width
-        How many numbers a row has.
-    """
+    """A row of so many numbers for each new sample of a call, computed when it is first met."""
 
     def __init__(self, samples: int, width: int) -> None:
         import torch  # loaded when it is needed

@@ -17,12 +17,7 @@ _SIDE = 224
 def macs_a_second(model: str, seconds: float = 3.0) -> float:
     """Return how many multiply-accumulates, forward and backward, are done in a second here.
 
-    Parameters
-    ----------
-    model
-        A name of `onward.models.MODELS`.
-    seconds
-        How long to measure, at least; a batch of a large model may take longer.
+    It is measured for so many seconds at least; a batch of a large model may take longer.
     """
     side = _SIDES.get(model, _SIDE)
     with one_thread():

@@ -169,17 +169,7 @@ class Inputs:
         return self._buffer[self._size - len(new) :]
 
     def labels(self, step: int, labels: Any, width: int) -> Any:
-        """Return a batch's labels as its images were varied: boxes move along, classes stay.
-
-        Parameters
-        ----------
-        step
-            Which one.
-        labels
-            Those of its samples, in their order: a tensor.
-        width
-            Of its images.
-        """
+        """Return the labels of a step as its images, so wide, were varied: boxes move along."""
         if labels.ndim != 3 or self._augment == "none":
             return labels
         if self._augment != "flip":

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from onward.train.weights import snapshot, to_arrays, to_tensors
+from onward.saved import Saved
+from onward.train.weights import snapshot
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -10,8 +11,10 @@ if TYPE_CHECKING:
     from onward.models import Model
 
 
-class Teacher:
+class Teacher(Saved):
     """A model as it was, with the classes that it knew; without any before it is first set."""
+
+    saved = ("weights", "classes")
 
     def __init__(self) -> None:
         self.weights: dict[str, Tensor] = {}
@@ -35,11 +38,7 @@ class Teacher:
         """Let go of what was made for one call: samples may not outlive it."""
         self._made = None
 
-    def state(self) -> dict[str, Any]:
-        """Return its weights."""
-        return {"weights": to_arrays(self.weights), "classes": self.classes}
-
     def restore(self, state: dict[str, Any]) -> None:
-        """Take them back."""
-        self.weights, self.classes = to_tensors(state["weights"]), state["classes"]
-        self._made = None
+        """Take its weights back."""
+        super().restore(state)
+        self.leave()

@@ -2,16 +2,20 @@
 
 from typing import Any
 
+import torch
+
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.models.model import Model
-from onward.train.predicted import predicted
+from onward.models.shared import overwrite
+from onward.saved import Saved
+from onward.train.predicted import headline
 from onward.train.recipe import Recipe
-from onward.train.weights import snapshot, to_arrays, to_tensors
+from onward.train.weights import snapshot
 from onward.types import Task, View
 
 
-class Validation:
+class Validation(Saved):
     """The scores of one call of `learn` on its validation samples, one after each epoch.
 
     They are judged by the labels that are shown: where an old label is still true and no longer
@@ -35,6 +39,8 @@ class Validation:
         Of a call that is resumed.
     """
 
+    saved = ("_highest", "_waited", "_slower", "_best", "_weights")
+
     def __init__(
         self,
         view: View,
@@ -55,11 +61,12 @@ class Validation:
         self._view, self._model, self._task, self._budget = view, model, task, budget
         self._recipe, self._keeps_best = recipe, keeps_best
         self.asked = len(view) > 0 and (keeps_best or recipe.patience is not None)
-        self._highest: float | None = state.get("highest")
-        self._waited: int = state.get("waited", 0)
-        self._slower: int = state.get("slower", 0)
-        self._best: float | None = state.get("best")
-        self._weights = to_tensors(state.get("weights", {}))
+        self._highest: float | None = None
+        self._best: float | None = None
+        self._waited = self._slower = 0
+        self._weights: dict[str, torch.Tensor] = {}
+        if state:
+            self.restore(state)
 
     @property
     def macs(self) -> int:
@@ -76,9 +83,7 @@ class Validation:
         if not self.asked:
             return
         self._budget.spend(macs=self.macs)
-        said = predicted(self._model, self._view)
-        decisions = self._task.decode(said, self._view.classes, len(self._view))
-        score = self._task.score(decisions, self._view.labels)[self._task.headline]
+        score = headline(self._model, self._view, self._task)
         if self._recipe.patience is not None:
             self._wait(score, self._recipe.patience)
         if self._keeps_best and (self._best is None or score >= self._best):
@@ -86,19 +91,8 @@ class Validation:
 
     def settle(self) -> None:
         """Give the model the weights of its best epoch."""
-        for name, values in {**self._model.parameters, **self._model.buffers}.items():
-            if name in self._weights:
-                values.copy_(self._weights[name])
-
-    def state(self) -> dict[str, Any]:
-        """Return what a resumed call needs."""
-        return {
-            "highest": self._highest,
-            "waited": self._waited,
-            "slower": self._slower,
-            "best": self._best,
-            "weights": to_arrays(self._weights),
-        }
+        if self._weights:
+            overwrite(self._model, self._weights)
 
     def _wait(self, score: float, patience: int) -> None:
         """Follow the rule of torch's `ReduceLROnPlateau` with an absolute threshold."""

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from onward.types import Array
-
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -44,15 +42,3 @@ def grown(kept: "Tensor | None", parameter: "Tensor") -> "Tensor":
     if kept is not None:
         larger[: len(kept)] = kept
     return larger
-
-
-def to_arrays(kept: "Mapping[str, Tensor]") -> dict[str, Array]:
-    """Return copies as arrays, to be saved."""
-    return {name: tensor.cpu().numpy().copy() for name, tensor in kept.items()}
-
-
-def to_tensors(saved: Mapping[str, Array]) -> "Weights":
-    """Return copies as tensors of what `to_arrays` returned."""
-    import torch  # loaded when it is needed: the catalogue of methods needs none of it
-
-    return {name: torch.tensor(array) for name, array in saved.items()}

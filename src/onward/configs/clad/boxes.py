@@ -5,14 +5,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.benchmarks import Source
 from onward.benchmarks.clad_data import STREET
 from onward.data.clad_sets import DOMAINS_OF_IMAGES
 from onward.metrics.literature import chaudhry_forgetting
-from onward.reproduce.table import Column, Missing, Row, Run
+from onward.reproduce.table import Caveats, Column, PaperTable, Row, Run
 from onward.results.record import RunRecord
 
-PACKAGE = "onward.configs.clad.values"
 CITATION = "Verwimp et al., CLAD, Neural Networks 2023"
 PROTOCOL = "domains"
 NAMES = tuple(domain.name for domain in DOMAINS_OF_IMAGES)
@@ -23,6 +21,25 @@ _FORMS = (
     ("map", "mAP, all domains", "map50"),
     ("map_voc", "in VOC's form", "map50_voc"),
     ("map_challenge", "by the challenge's overlaps", "map_challenge"),
+)
+CAVEATS = Caveats(
+    data={
+        STREET: (
+            "Other data: Emoji Street, 707 drawn frames of 192 x 108 pixels to learn from where "
+            "CLAD-D has 7,803 photos. Few tricycles drive at night, and each class weighs alike: a "
+            "domain's figure is uncertain by several points. Compare orders, not levels.",
+        )
+    },
+    recipe={
+        "cpu": (
+            "Recipe cpu: a Faster R-CNN of half a million weights, from random ones, with a memory "
+            "of 60 images.",
+        ),
+        "paper": (
+            "Published runs start from COCO's or ImageNet's weights, these from random ones. With "
+            "weights in a file: onward run clad-d --recipe paper --weights FILE",
+        ),
+    },
 )
 
 
@@ -45,39 +62,11 @@ def in_the_end() -> tuple[Column, ...]:
     )
 
 
-def run(row: Row, column: Column, data: str, recipe: str) -> Run | Missing:
+def run(row: Row, column: Column, data: str, recipe: str) -> Run:
     """Say which run a cell is."""
-    load = dict(row.load)
-    protocol = load.pop("protocol", column.protocol)
-    training = load.pop("training", {}).get(recipe, {})
-    backbone = load.pop(BACKBONE, None)
-    if backbone is not None:
-        load["model"] = _DETECTORS[backbone][recipe]
-    return Run(
-        Source("clad-d", data, protocol, recipe, load, training), row.method, dict(row.options)
-    )
-
-
-def caveats(data: str, recipe: str) -> tuple[str, ...]:
-    """Say what keeps our numbers from being the published ones."""
-    found = []
-    if data == STREET:
-        found.append(
-            "Other data: Emoji Street, 707 drawn frames of 192 x 108 pixels to learn from where "
-            "CLAD-D has 7,803 photos. Few tricycles drive at night, and each class weighs alike: a "
-            "domain's figure is uncertain by several points. Compare orders, not levels."
-        )
-    if recipe == "cpu":
-        found.append(
-            "Recipe cpu: a Faster R-CNN of half a million weights, from random ones, with a memory "
-            "of 60 images."
-        )
-    else:
-        found.append(
-            "Published runs start from COCO's or ImageNet's weights, these from random ones. With "
-            "weights in a file: onward run clad-d --recipe paper --weights FILE"
-        )
-    return tuple(found)
+    backbone = row.load.get(BACKBONE)
+    load = {} if backbone is None else {"model": _DETECTORS[backbone][recipe]}
+    return row.run(column, data, recipe, "clad-d", load)
 
 
 def cell(learned_upto: int, tested_on: int, record: RunRecord) -> float:
@@ -120,3 +109,15 @@ def _lost(record: RunRecord) -> float:
 def _forgetting(record: RunRecord) -> float:
     matrix = record.matrix()
     return chaudhry_forgetting(matrix) if np.isfinite(matrix).all() else float("nan")
+
+
+box_table = partial(
+    PaperTable,
+    package="onward.configs.clad.values",
+    run=run,
+    caveats=CAVEATS,
+    published_runs=1,
+    upright=True,
+    pictures="boxes",
+    usual=STREET,
+)

@@ -8,29 +8,23 @@ Cost: 2 runs, 9 min of CPU time (cpu) or 27.8 days (paper).
 
 from functools import partial
 
-from onward.benchmarks.clad_data import STREET
 from onward.benchmarks.clad_recipes import FIRST_EPOCHS
-from onward.configs.clad.boxes import CITATION, NAMES, PACKAGE, PROTOCOL, caveats, cell, run
+from onward.configs.clad.boxes import CITATION, NAMES, PROTOCOL, box_table, cell
 from onward.reproduce.claims import Cell, Claim, Pair
-from onward.reproduce.table import Column, PaperTable, Row
+from onward.reproduce.table import Column, Row
 
 _CITY, _HIGHWAY, _NIGHT, _RAIN = NAMES
 _UNDECIDED = "Two seeds show a direction and decide nothing: --seeds 0-7 runs eight."
 
 
-def _name(learned: str, tested: str) -> str:
-    return f"{learned}_{tested}"
-
-
 def _on(learned: str, tested: str) -> Cell:
-    return Cell("scratch", _name(learned, tested))
+    return Cell("scratch", f"{learned}_{tested}")
 
 
-TABLE = PaperTable(
+TABLE = box_table(
     name="clad/gap",
     title="Gaps between the domains of CLAD-D: train on one of them, test on each",
     citation=f"{CITATION}, appendix B.2",
-    package=PACKAGE,
     file=None,
     rows=(
         Row(
@@ -39,14 +33,14 @@ TABLE = PaperTable(
             key=None,
             method="scratch",
             # As long on every domain as on the first.
-            load={"training": {"cpu": {"epochs": FIRST_EPOCHS}}},
+            training={"cpu": {"epochs": FIRST_EPOCHS}},
             seconds={"cpu": 280, "paper": 1_200_000},
             seeds=2,
         ),
     ),
     columns=tuple(
         Column(
-            _name(learned, tested),
+            _on(learned, tested).column,
             f"{learned}, tested on {tested}",
             PROTOCOL,
             "map50",
@@ -55,8 +49,6 @@ TABLE = PaperTable(
         for learned in NAMES
         for tested in NAMES
     ),
-    run=run,
-    caveats=caveats,
     claims=(
         Claim(
             name="night is farthest from the city by day",
@@ -79,7 +71,4 @@ TABLE = PaperTable(
             seeds=2,
         ),
     ),
-    published_runs=1,
-    upright=True,
-    usual=STREET,
 )

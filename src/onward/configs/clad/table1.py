@@ -10,19 +10,18 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from onward.benchmarks import Source
 from onward.benchmarks.clad_data import STREET
 from onward.configs.clad.table1_claims import CLAIMS
 from onward.data.clad_sets import DAYS_AND_NIGHTS
 from onward.report.summary import TEST, amca_of
-from onward.reproduce.table import Column, Missing, PaperTable, Row, Run
+from onward.reproduce.table import Caveats, Column, PaperTable, Row
 from onward.results.record import RunRecord
 
 _PROTOCOL = "online"
 # Of rows that no claim names.
 _SEEDS = 3
 # What crops of 32 pixels are scaled up to, where 224 would take fifty times as long.
-_SMALL_SIDE = 48
+_SCALED_UP = {"side": 48}
 # Name, label, as published, method of the catalogue, its options, CPU seconds of a run by recipe:
 # cpu measured on Emoji Street, paper extrapolated from a step of its network.
 _METHODS: tuple[tuple[str, str, str | None, str, Mapping[str, Any], float, float], ...] = (
@@ -39,35 +38,6 @@ _METHODS: tuple[tuple[str, str, str | None, str, Mapping[str, Any], float, float
     ("agem", "A-GEM", None, "agem", {"sample": 32}, 10, 10_000),
     ("ewc", "EWC", None, "ewc", {}, 12, 8_000),
 )
-
-
-def _run(row: Row, column: Column, data: str, recipe: str) -> Run | Missing:
-    load, options = dict(row.load), dict(row.options)
-    protocol = load.pop("protocol", column.protocol)
-    if recipe == "cpu" and options.get("side"):
-        options["side"] = _SMALL_SIDE
-    return Run(Source("clad-c", data, protocol, recipe, load), row.method, options)
-
-
-def _caveats(data: str, recipe: str) -> tuple[str, ...]:
-    found = []
-    if data == STREET:
-        found.append(
-            "Other data: Emoji Street, about 2,400 drawn objects where CLAD-C has 22,249 in "
-            "photos. Compare orders, not levels."
-        )
-    if recipe == "cpu":
-        found.append(
-            "Recipe cpu: a network of 163,000 weights, from random ones, on crops of 32 pixels, "
-            "with a memory of 200. C1's are not scaled up, since that does not help this network."
-        )
-    else:
-        found.append(
-            "Published runs start from ImageNet's weights, these from random ones. With weights in "
-            "a file: onward run clad-c --recipe paper --weights FILE"
-        )
-    found.append("Joint training is tested once, after all of the drive: its AMCA is that score.")
-    return tuple(found)
 
 
 def _after(period: int, record: RunRecord) -> float:
@@ -88,6 +58,7 @@ TABLE = PaperTable(
                 key=None if published is None else {"method": published},
                 method=method,
                 options=options,
+                adapted={"cpu": _SCALED_UP} if options.get("side") else {},
                 seconds={"cpu": cpu, "paper": paper},
                 seeds=_SEEDS,
             )
@@ -98,7 +69,7 @@ TABLE = PaperTable(
             label="joint",
             key=None,
             method="finetune",
-            load={"protocol": "joint"},
+            protocol="joint",
             seconds={"cpu": 13, "paper": 14_000},
             seeds=_SEEDS,
         ),
@@ -116,10 +87,30 @@ TABLE = PaperTable(
             for at, (day, light) in enumerate(DAYS_AND_NIGHTS)
         ),
     ),
-    run=_run,
-    caveats=_caveats,
+    run=partial(Row.run, benchmark="clad-c"),
+    caveats=Caveats(
+        data={
+            STREET: (
+                "Other data: Emoji Street, about 2,400 drawn objects where CLAD-C has 22,249 in "
+                "photos. Compare orders, not levels.",
+            )
+        },
+        recipe={
+            "cpu": (
+                "Recipe cpu: a network of 163,000 weights, from random ones, on crops of 32 "
+                "pixels, with a memory of 200. C1's are not scaled up, since that does not help "
+                "this network.",
+            ),
+            "paper": (
+                "Published runs start from ImageNet's weights, these from random ones. With "
+                "weights in a file: onward run clad-c --recipe paper --weights FILE",
+            ),
+        },
+        always=("Joint training is tested once, after all of the drive: its AMCA is that score.",),
+    ),
     claims=CLAIMS,
     notes=("One number a method is published, without a deviation or the number of runs.",),
     published_runs=1,
+    pictures="drive",
     usual=STREET,
 )

@@ -1,20 +1,15 @@
 """What CLAD concludes about learning objects on one drive."""
 
-from onward.reproduce.claims import Cell, Claim, Pair
+from onward.reproduce.claims import Cell, Claim, Pair, above
 
 _WINNERS, _BASELINES = ("c1", "c2", "c3"), ("finetune", "oversample")
-
-
-def _above(*pairs: tuple[str, str]) -> tuple[Pair, ...]:
-    return tuple(Pair(Cell(above, "amca"), Cell(below, "amca")) for above, below in pairs)
-
 
 CLAIMS = (
     Claim(
         name="oversampling helps",
         text="Filling batches up with stored samples of rare classes scores above finetuning.",
         where="section 3.3, Table 1",
-        pairs=_above(("oversample", "finetune")),
+        pairs=above("amca", ("oversample", "finetune")),
     ),
     Claim(
         name="nights undo days",
@@ -30,20 +25,20 @@ CLAIMS = (
         name="the winners are above the baselines",
         text="Each of the three best submissions scores above finetuning and above oversampling.",
         where="section 4.1, Table 1",
-        pairs=_above(*((mine, other) for mine in _WINNERS for other in _BASELINES)),
+        pairs=above("amca", *((mine, other) for mine in _WINNERS for other in _BASELINES)),
     ),
     Claim(
         name="the order of the winners",
         text="C1 scores above C2, and C2 above C3.",
         where="section 4.1, Table 1",
-        pairs=_above(("c1", "c2"), ("c2", "c3")),
+        pairs=above("amca", ("c1", "c2"), ("c2", "c3")),
         note="The paper warns that the three differ in too much to say why.",
     ),
     Claim(
         name="up-scaling helps C1",
         text="C1 is better with images scaled up, though that adds no information.",
         where="sections 4.1 and 5",
-        pairs=_above(("c1/up_scaled", "c1/as_it_is")),
+        pairs=above("amca", ("c1/up_scaled", "c1/as_it_is")),
         note="The paper's reason is that filters learned on ImageNet expect larger objects. A "
         "network that starts at random expects nothing.",
     ),
@@ -51,13 +46,13 @@ CLAIMS = (
         name="merged heads help C1",
         text="C1 is better with heads that are merged than with one that goes on.",
         where="section 4.1",
-        pairs=_above(("c1", "c1/one_head")),
+        pairs=above("amca", ("c1", "c1/one_head")),
         note="The paper reports what C1's team says, and that C2's found the contrary.",
     ),
     Claim(
         name="softened labels help",
         text="C2 is better with labels that are spread a little over all classes.",
         where="section 5",
-        pairs=_above(("c2", "c2/plain")),
+        pairs=above("amca", ("c2", "c2/plain")),
     ),
 )

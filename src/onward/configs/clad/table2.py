@@ -11,37 +11,23 @@ that there are three seeds of finetuning and two of others, with which no test d
 from collections.abc import Mapping
 from typing import Any
 
-from onward.benchmarks.clad_data import STREET
-from onward.configs.clad.boxes import (
-    BACKBONE,
-    CITATION,
-    NAMES,
-    PACKAGE,
-    caveats,
-    in_the_end,
-    run,
-)
-from onward.reproduce.claims import Cell, Claim, Pair
-from onward.reproduce.table import PaperTable, Row
+from onward.configs.clad.boxes import BACKBONE, CITATION, NAMES, box_table, in_the_end
+from onward.reproduce.claims import Cell, Claim, Pair, above
+from onward.reproduce.table import Row
 
 _NIGHT = NAMES[2]
-# Name, label, as published, method of the catalogue, what is loaded otherwise, CPU seconds of a run
-# by recipe (cpu measured on Emoji Street, paper extrapolated from multiply-accumulates), seeds.
+# Name, label, as published, method of the catalogue, what is otherwise, CPU seconds of a run by
+# recipe (cpu measured on Emoji Street, paper extrapolated from multiply-accumulates), seeds.
 _ROWS: tuple[tuple[str, str, str | None, str, Mapping[str, Any], float, float, int], ...] = (
     ("finetune", "finetune", "Finetune", "finetune", {}, 200, 1_200_000, 3),
     ("er", "replay (ER)", None, "er", {}, 230, 1_700_000, 2),
     ("d1", "D1, convolutions", None, "d1", {}, 255, 2_000_000, 2),
-    ("d1_swin", "D1, Swin", "D1", "d1", {BACKBONE: "swin"}, 340, 2_200_000, 2),
+    ("d1_swin", "D1, Swin", "D1", "d1", {"load": {BACKBONE: "swin"}}, 340, 2_200_000, 2),
     ("d2", "D2", "D2", "d2", {}, 270, 2_000_000, 2),
     ("d3", "D3", "D3", "d3", {}, 195, 1_000_000, 2),
     ("joint", "joint", None, "finetune", {"protocol": "joint"}, 160, 1_100_000, 2),
 )
 _UNDECIDED = "So few seeds show a direction and decide nothing: --seeds 0-7 runs eight."
-
-
-def _above(column: str, above: str, below: str) -> Pair:
-    return Pair(Cell(above, column), Cell(below, column))
-
 
 CLAIMS = (
     Claim(
@@ -67,7 +53,7 @@ CLAIMS = (
         name="a transformer is better",
         text="On a Swin transformer, D1 scores above D1 on convolutions.",
         where="section 4.2",
-        pairs=(_above("map", "d1_swin", "d1"),),
+        pairs=above("map", ("d1_swin", "d1")),
         note="The winner's is pre-trained on ImageNet, has four times the weights of a ResNet-50 "
         "and a Cascade R-CNN on top, which is not part of ours. In the recipe cpu both backbones "
         f"have about as many weights, random ones to begin with. {_UNDECIDED}",
@@ -77,7 +63,7 @@ CLAIMS = (
         name="a transformer forgets less",
         text="On a Swin transformer, D1 forgets less than on convolutions.",
         where="section 4.2",
-        pairs=(_above("forgetting", "d1", "d1_swin"),),
+        pairs=above("forgetting", ("d1", "d1_swin")),
         note=f"Published: 1.7 points against 14.3 of a ResNet-101. {_UNDECIDED}",
         seeds=2,
     ),
@@ -85,11 +71,7 @@ CLAIMS = (
         name="the order of the winners",
         text="D1 scores above D2, D2 above finetuning, and that about as well as D3.",
         where="section 4.2, Table 2",
-        pairs=(
-            _above("map", "d1_swin", "d2"),
-            _above("map", "d2", "finetune"),
-            _above("map", "finetune", "d3"),
-        ),
+        pairs=above("map", ("d1_swin", "d2"), ("d2", "finetune"), ("finetune", "d3")),
         note=_UNDECIDED,
         seeds=2,
     ),
@@ -98,7 +80,7 @@ CLAIMS = (
         text="On the same backbone, holding maps and proposals fast (D1) and outputs fast (D2) "
         "scores above replaying images alone (D3).",
         where="section 5",
-        pairs=(_above("map", "d1", "d3"), _above("map", "d2", "d3")),
+        pairs=above("map", ("d1", "d3"), ("d2", "d3")),
         note="The paper finds distillation prevalent among the winners; that it is what sets them "
         f"apart is our reading. {_UNDECIDED}",
         seeds=2,
@@ -108,17 +90,16 @@ CLAIMS = (
         text="With stored images beside the new ones, the night domain is better in the end than "
         "without.",
         where="ours; the paper has no plain replay",
-        pairs=(_above(_NIGHT, "er", "finetune"),),
+        pairs=above(_NIGHT, ("er", "finetune")),
         note=_UNDECIDED,
         seeds=2,
     ),
 )
 
-TABLE = PaperTable(
+TABLE = box_table(
     name="clad/table2",
     title="Mean over domains of CLAD-D: finetuning and the three best of the challenge",
     citation=f"{CITATION}, Table 2",
-    package=PACKAGE,
     file="table2.csv",
     rows=tuple(
         Row(
@@ -126,15 +107,13 @@ TABLE = PaperTable(
             label=label,
             key=None if published is None else {"method": published},
             method=method,
-            load=load,
             seconds={"cpu": cpu, "paper": paper},
             seeds=seeds,
+            **otherwise,
         )
-        for name, label, published, method, load, cpu, paper, seeds in _ROWS
+        for name, label, published, method, otherwise, cpu, paper, seeds in _ROWS
     ),
     columns=in_the_end(),
-    run=run,
-    caveats=caveats,
     claims=CLAIMS,
     notes=(
         "74.7 is the winner's with a Swin transformer and a Cascade R-CNN; the cascade is missing "
@@ -146,7 +125,4 @@ TABLE = PaperTable(
         "epochs.",
         "Joint training is tested once, after all domains.",
     ),
-    published_runs=1,
-    upright=True,
-    usual=STREET,
 )

@@ -3,29 +3,29 @@
 from onward.configs.clear.runs import FEATURES
 from onward.reproduce.table import Column
 
-IID = (
-    Column("iid_in_domain", "in-domain", "iid", "clear.in_domain"),
-    Column("iid_next_domain", "next-domain", "iid", "clear.next_domain"),
-    Column("iid_acc", "accuracy", "iid", "clear.accuracy"),
-    Column("iid_bwt", "BwT", "iid", "clear.backward_transfer"),
-    Column("iid_fwt", "FwT", "iid", "clear.forward_transfer"),
-)
-STREAMING = (
-    Column("stream_next_domain", "next-domain", "streaming", "clear.next_domain"),
-    Column("stream_fwt", "FwT", "streaming", "clear.forward_transfer"),
-)
+# By their names in the files of published values: heading, and metric of the catalogue.
+_METRICS = {
+    "in_domain": ("in-domain", "clear.in_domain"),
+    "next_domain": ("next-domain", "clear.next_domain"),
+    "acc": ("accuracy", "clear.accuracy"),
+    "bwt": ("BwT", "clear.backward_transfer"),
+    "fwt": ("FwT", "clear.forward_transfer"),
+}
+
+
+def _columns(protocol: str, prefix: str, *names: str) -> tuple[Column, ...]:
+    chosen = {name: _METRICS[name] for name in names}
+    return tuple(
+        Column(f"{prefix}{name}", heading, protocol, metric)
+        for name, (heading, metric) in chosen.items()
+    )
+
+
+IID = _columns("iid", "iid_", *_METRICS)
+STREAMING = _columns("streaming", "stream_", "next_domain", "fwt")
 # The supplement has one protocol a table, and its file leaves the protocol's name out.
-IID_ALONE = (
-    Column("in_domain", "in-domain", "iid", "clear.in_domain"),
-    Column("next_domain", "next-domain", "iid", "clear.next_domain"),
-    Column("acc", "accuracy", "iid", "clear.accuracy"),
-    Column("bwt", "BwT", "iid", "clear.backward_transfer"),
-    Column("fwt", "FwT", "iid", "clear.forward_transfer"),
-)
-STREAMING_ALONE = (
-    Column("next_domain", "next-domain", "streaming", "clear.next_domain"),
-    Column("fwt", "FwT", "streaming", "clear.forward_transfer"),
-)
+IID_ALONE = _columns("iid", "", *_METRICS)
+STREAMING_ALONE = _columns("streaming", "", "next_domain", "fwt")
 
 
 def by_features(metric: str, protocol: str) -> tuple[Column, ...]:

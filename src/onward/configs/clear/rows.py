@@ -1,11 +1,18 @@
-"""The rows of the supplement's tables: what is kept, and which weights are started from."""
+"""What the supplement's tables share: what is kept, and which weights are started from."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from onward.reproduce.claims import Cell, Claim, Pair
-from onward.reproduce.table import Row
+from onward.configs.clear.runs import (
+    CITATION,
+    CUMULATIVE,
+    LINEAR,
+    MLP,
+    MLP_CUMULATIVE,
+    clear_table,
+)
+from onward.reproduce.claims import Claim, above
+from onward.reproduce.table import Column, PaperTable, Row
 
 
 @dataclass(frozen=True)
@@ -44,35 +51,43 @@ _STARTS: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("From Scratch", "scratch", {"start": "random"}),
     ("Finetuning", "finetune", {}),
 )
-_NETWORKS = {"linear": "Linear", "mlp": "MLP"}
-# Where runs are cheap, all rows have as many as the claims need: their means can be compared.
-_SEEDS = {"linear": 10, "mlp": 5}
+# As published; seconds of a run with a memory of one bucket, and with one of everything; seeds:
+# where runs are cheap, all rows have as many as the claims need, so that means can be compared.
+_NETWORKS = {
+    "linear": ("Linear", LINEAR, CUMULATIVE, 10),
+    "mlp": ("MLP", MLP, MLP_CUMULATIVE, 5),
+}
 
 
-def supplement_rows(
-    model: str, seconds: Mapping[str, float], cumulative_seconds: Mapping[str, float]
-) -> tuple[Row, ...]:
-    """Return the nineteen rows that Tables 4 to 9 of the supplement have.
+def supplement_table(
+    number: int,
+    title: str,
+    model: str,
+    columns: tuple[Column, ...],
+    claims: tuple[Claim, ...],
+    *notes: str,
+) -> PaperTable:
+    """Return one of Tables 4 to 9 of the supplement; the model is ``linear`` or ``mlp``."""
+    return clear_table(
+        name=f"clear/supp{number}",
+        title=title,
+        citation=f"{CITATION}, supplement, Table {number}",
+        file=f"supp{number}.csv",
+        rows=_rows(model),
+        columns=columns,
+        claims=claims,
+        notes=notes,
+    )
 
-    Parameters
-    ----------
-    model
-        ``linear`` or ``mlp``.
-    seconds, cumulative_seconds
-        What a run takes with a memory of one bucket, and with one of everything.
-    """
+
+def _rows(model: str) -> tuple[Row, ...]:
+    """Return the nineteen rows that all of them have."""
     load = {} if model == "linear" else {"model": model}
+    network, seconds, cumulative_seconds, seeds = _NETWORKS[model]
 
     def row(name: str, label: str, buffer: str, published: str, alpha: str, **rest: Any) -> Row:
-        key = {"network": _NETWORKS[model], "buffer": buffer, "method": published, "alpha": alpha}
-        return Row(
-            name=name,
-            label=label,
-            key=key,
-            load=load,
-            seeds=_SEEDS[model],
-            **{"seconds": seconds, **rest},
-        )
+        key = {"network": network, "buffer": buffer, "method": published, "alpha": alpha}
+        return Row(name, label, key, load=load, seeds=seeds, **{"seconds": seconds, **rest})
 
     rows = [row("nap", "nap", "N/A", "Nap", "N/A", method="nap")]
     for published, start, options in _STARTS:
@@ -114,10 +129,7 @@ def finetuning_claims(column: str, where: str) -> tuple[Claim, ...]:
             text="Going on from the last weights is better on the next period than starting anew, "
             "whatever is kept.",
             where=where,
-            pairs=tuple(
-                Pair(Cell(f"finetune/{memory}", column), Cell(f"scratch/{memory}", column))
-                for memory in _MEMORIES
-            ),
+            pairs=above(column, *((f"finetune/{kept}", f"scratch/{kept}") for kept in _MEMORIES)),
             seeds=10,
         ),
         Claim(
@@ -125,10 +137,7 @@ def finetuning_claims(column: str, where: str) -> tuple[Claim, ...]:
             text="Going on learning is better on the next period than stopping after the first, "
             "whatever is kept.",
             where=where,
-            pairs=tuple(
-                Pair(Cell(f"finetune/{memory}", column), Cell("nap", column))
-                for memory in _MEMORIES
-            ),
+            pairs=above(column, *((f"finetune/{kept}", "nap") for kept in _MEMORIES)),
             seeds=10,
         ),
     )
@@ -141,10 +150,8 @@ def biased_claim(name: str, columns: tuple[str, ...], where: str) -> Claim:
         text="With finetuning and a memory of one bucket, preferring recent samples (α = 0.75 i/k "
         "and 1 i/k) is better than not preferring any (α = 1).",
         where=where,
-        pairs=tuple(
-            Pair(Cell(f"finetune/{alpha}", column), Cell("finetune/alpha=1", column))
-            for column in columns
-            for alpha in ("c=0.75", "c=1")
+        pairs=above(
+            columns, *((f"finetune/{alpha}", "finetune/alpha=1") for alpha in ("c=0.75", "c=1"))
         ),
         seeds=10,
     )

@@ -2,15 +2,13 @@
 
 import functools
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from onward.benchmarks import Source
 from onward.data.clear_features import feature_types
 from onward.data.clear_listing import IMAGES, list_clear
-from onward.reproduce.table import Column, Missing, Row, Run
+from onward.reproduce.table import Caveats, Column, Missing, PaperTable, Row, Run
 
-PACKAGE = "onward.configs.clear.values"
 CITATION = "Lin et al., The CLEAR Benchmark, NeurIPS 2021 Datasets and Benchmarks"
 EMOJI = "emoji"
 # Feature types of the official downloads, as the supplement heads its columns.
@@ -23,9 +21,6 @@ FEATURES = {
 }
 _MAIN_FEATURES = "moco_b0"
 _FOLDS = 5
-# What would cost several times the training itself on a CPU: on ResNet-18, the cpu recipe estimates
-# the Fisher information and the gradient of the memory on some samples instead of all.
-_SAMPLED = {"ewc": {"fisher": 256}, "agem": {"sample": 64}}
 # CPU seconds of a run. cpu: measured on the emoji edition. paper: CLEAR10's size, 10 buckets of
 # 2,310 (iid) samples; a linear layer on 2,048 features measured on made-up ones, the others
 # extrapolated from their multiply-accumulates.
@@ -34,6 +29,23 @@ CUMULATIVE = {"cpu": 2.5, "paper": 80.0}
 MLP = {"cpu": 33.0, "paper": 1400.0}
 MLP_CUMULATIVE = {"cpu": 130.0, "paper": 7700.0}
 RESNET18 = {"cpu": 110.0, "paper": 100_000.0}
+CAVEATS = Caveats(
+    data={
+        EMOJI: (
+            "Other data: drawings of emoji in seven dated releases and nine groups, with hand-made "
+            "features (gradients and colours) where the paper has MoCo features of photos. Compare "
+            "orders and signs, not levels.",
+            "Streaming holds out one identity in five by seed, since the same concept returns in "
+            "every release; the paper learns and tests all of a bucket.",
+        )
+    },
+    recipe={
+        "cpu": (
+            "Recipe cpu: 30 epochs on features instead of 100; ResNet-18 on small images for few "
+            "epochs, with EWC's Fisher information and A-GEM's reference on some samples.",
+        )
+    },
+)
 
 
 def run(row: Row, column: Column, data: str, recipe: str) -> Run | Missing:
@@ -43,39 +55,15 @@ def run(row: Row, column: Column, data: str, recipe: str) -> Run | Missing:
     lacking = _lacking(model, features, data)
     if lacking is not None:
         return Missing(lacking)
-    load: dict[str, Any] = dict(row.load)
+    load = dict(row.load)
     if model != "resnet18" and data != EMOJI:
         load["features"] = features
-    source = Source("clear", data, column.protocol, recipe, load)
     # Five seeds of streaming share one deal of the emoji's identities, into five folds. With every
     # fifth seed, repetition n deals as iid's does: the fifth that streaming tests is part of the
     # 30 % that iid tests, and a claim that compares the two compares like with like.
     shared = data == EMOJI and column.protocol == "streaming"
-    options = dict(row.options)
-    if model == "resnet18" and recipe == "cpu":
-        options |= _SAMPLED.get(row.method, {})
-    return Run(source, row.method, options, seed_step=_FOLDS if shared else 1)
-
-
-def caveats(data: str, recipe: str) -> tuple[str, ...]:
-    """Say what keeps our numbers from being the published ones."""
-    found = []
-    if data == EMOJI:
-        found.append(
-            "Other data: drawings of emoji in seven dated releases and nine groups, with hand-made "
-            "features (gradients and colours) where the paper has MoCo features of photos. Compare "
-            "orders and signs, not levels."
-        )
-        found.append(
-            "Streaming holds out one identity in five by seed, since the same concept returns in "
-            "every release; the paper learns and tests all of a bucket."
-        )
-    if recipe == "cpu":
-        found.append(
-            "Recipe cpu: 30 epochs on features instead of 100; ResNet-18 on small images for few "
-            "epochs, with EWC's Fisher information and A-GEM's reference on some samples."
-        )
-    return tuple(found)
+    found = row.run(column, data, recipe, "clear", load)
+    return replace(found, seed_step=_FOLDS if shared else 1)
 
 
 def _lacking(model: str, features: str, data: str) -> str | None:
@@ -99,3 +87,8 @@ def _offered(folder: Path) -> tuple[list[str], bool]:
     listing = list_clear(folder)
     images = all((part / IMAGES).is_dir() for part in listing.parts.values())
     return feature_types(listing), images
+
+
+clear_table = functools.partial(
+    PaperTable, package="onward.configs.clear.values", run=run, caveats=CAVEATS
+)

@@ -7,22 +7,6 @@ Cost: 625 runs, 8.4 h of CPU time (cpu) or 17.4 days (paper), for all five
 kinds of features; the emoji edition has one.
 """
 
-from onward.configs.clear.columns import by_features
-from onward.configs.clear.features_claims import DAMAGED, features_claims
-from onward.configs.clear.rows import supplement_rows
-from onward.configs.clear.runs import CITATION, MLP, MLP_CUMULATIVE, PACKAGE, caveats, run
-from onward.reproduce.table import PaperTable
+from onward.configs.clear.features import DAMAGED, features_table
 
-TABLE = PaperTable(
-    name="clear/supp9",
-    title="A two-layer network on five kinds of features, streaming protocol",
-    citation=f"{CITATION}, supplement, Table 9",
-    package=PACKAGE,
-    file="supp9.csv",
-    rows=supplement_rows("mlp", MLP, MLP_CUMULATIVE),
-    columns=by_features("next_domain", "streaming"),
-    run=run,
-    caveats=caveats,
-    claims=features_claims(),
-    notes=(DAMAGED,),
-)
+TABLE = features_table(9, "mlp", "streaming", DAMAGED)

@@ -8,10 +8,9 @@ Cost: 160 runs, 3 min of CPU time (cpu) or 43 min (paper).
 
 from onward.configs.clear.columns import IID, STREAMING
 from onward.configs.clear.rows import ALPHAS
-from onward.configs.clear.runs import CITATION, LINEAR, PACKAGE, caveats, run
-from onward.reproduce.claims import Cell, Claim, Pair
-from onward.reproduce.curves import Curves, Panel
-from onward.reproduce.table import PaperTable, Row
+from onward.configs.clear.runs import CITATION, LINEAR, clear_table
+from onward.reproduce.claims import Claim, above
+from onward.reproduce.table import Curves, Panel, Row
 
 ROWS = tuple(
     Row(
@@ -26,26 +25,20 @@ ROWS = tuple(
     for alpha in ALPHAS
 )
 
-TABLE = PaperTable(
+TABLE = clear_table(
     name="clear/table2",
     title="Analysis of biased reservoir sampling",
     citation=f"{CITATION}, Table 2",
-    package=PACKAGE,
     file="table2.csv",
     rows=ROWS,
     columns=IID + STREAMING,
-    run=run,
-    caveats=caveats,
     claims=tuple(
         Claim(
             name=f"{label} above plain reservoir",
             text=f"Preferring recent samples with {label} is better than not preferring any "
             "(α = 1) on all seven metrics.",
             where="caption of Table 2",
-            pairs=tuple(
-                Pair(Cell(name, column.name), Cell("alpha=1", column.name))
-                for column in IID + STREAMING
-            ),
+            pairs=above((column.name for column in IID + STREAMING), (name, "alpha=1")),
             seeds=10,
         )
         for name, label in (("alpha=5", "α = 5"), ("c=0.75", "α = 0.75 i/k"))

@@ -8,17 +8,14 @@ Cost: 32 runs, 3 min of CPU time (cpu) or 37.0 days (paper).
 
 from functools import partial
 
-from onward.configs.iirc.runs import CIFAR, CITATION, PACKAGE, caveats, columns, run
-from onward.reproduce.claims import Cell, Claim, Pair
-from onward.reproduce.table import PaperTable, Row
+from onward.configs.iirc.runs import CIFAR, CITATION, columns, iirc_table, run
+from onward.reproduce.claims import Claim, above
+from onward.reproduce.table import Row
 
-_SIZES = (20, 50, 100, 200)
-
-TABLE = PaperTable(
+TABLE = iirc_table(
     name="iirc/buffer",
     title="Plain replay with more or fewer samples of each class, IIRC-CIFAR",
     citation=f"{CITATION}, appendix E",
-    package=PACKAGE,
     file=None,
     rows=tuple(
         Row(
@@ -30,24 +27,19 @@ TABLE = PaperTable(
             seconds=CIFAR,
             seeds=8,
         )
-        for size in _SIZES
+        for size in (20, 50, 100, 200)
     ),
     columns=columns(22),
     run=partial(run, "cifar", None),
-    caveats=caveats,
     claims=(
         Claim(
             name="a larger buffer is better",
             text="Fifty samples of a class score above twenty, and a hundred above fifty.",
             where="appendix E",
-            pairs=tuple(
-                Pair(Cell(f"er={more}", "mean"), Cell(f"er={fewer}", "mean"))
-                for fewer, more in ((20, 50), (50, 100))
-            ),
+            pairs=above("mean", ("er=50", "er=20"), ("er=100", "er=50")),
             note="The emoji edition shows a subclass at most 64 samples, so a hundred is all there "
             "is of most classes.",
         ),
     ),
     published_runs=10,
-    upright=True,
 )

@@ -1,40 +1,35 @@
 """What IIRC concludes from its curves and confusions."""
 
-from onward.reproduce.claims import Cell, Claim, Pair
+from onward.reproduce.claims import Cell, Claim, Pair, above
 
 _FIGURES = "section 6.1"
-
-
-def _above(column: str, *pairs: tuple[str, str]) -> tuple[Pair, ...]:
-    return tuple(Pair(Cell(above, column), Cell(below, column)) for above, below in pairs)
-
 
 CLAIMS = (
     Claim(
         name="replay helps",
         text="Replaying twenty samples a class (ER) scores above finetuning, over all periods.",
         where=f"{_FIGURES}, Figure 4",
-        pairs=_above("mean", ("er", "finetune")),
+        pairs=above("mean", ("er", "finetune")),
     ),
     Claim(
         name="more memory helps",
         text="Keeping every sample with the label it came with (ER-infinite) scores above twenty a "
         "class (ER).",
         where=f"{_FIGURES}, Figure 4",
-        pairs=_above("mean", ("er_infinite", "er")),
+        pairs=above("mean", ("er_infinite", "er")),
     ),
     Claim(
         name="memory alone is not enough",
         text="Keeping every sample and giving it the labels that come later (incremental joint) "
         "scores above keeping it with its first label (ER-infinite).",
         where=f"{_FIGURES}, Figure 4",
-        pairs=_above("mean", ("incremental_joint", "er_infinite")),
+        pairs=above("mean", ("incremental_joint", "er_infinite")),
     ),
     Claim(
         name="iCaRL leads",
         text="iCaRL-CNN and iCaRL-norm score above ER, LUCIR and A-GEM.",
         where=f"{_FIGURES}, Figures 3 and 4",
-        pairs=_above(
+        pairs=above(
             "mean",
             *(
                 (mine, other)
@@ -47,28 +42,28 @@ CLAIMS = (
         name="A-GEM is last",
         text="A-GEM scores below plain replay (ER).",
         where=f"{_FIGURES}, Figure 4",
-        pairs=_above("mean", ("er", "agem")),
+        pairs=above("mean", ("er", "agem")),
     ),
     Claim(
         name="iCaRL says too much",
         text="iCaRL predicts labels that do not apply: it loses more than ER by the weight that "
         "pw-Jaccard gives to precision.",
         where=f"{_FIGURES}, Figures 6c and A.15",
-        pairs=_above("over_labelled", ("icarl_cnn", "er"), ("icarl_norm", "er")),
+        pairs=above("over_labelled", ("icarl_cnn", "er"), ("icarl_norm", "er")),
         note="Jaccard less precision-weighted Jaccard, after the last period.",
     ),
     Claim(
         name="LUCIR does not learn the new",
         text="On the period that has just been learned, LUCIR scores below finetuning and ER.",
         where=f"{_FIGURES}, Figures 5 and A.22",
-        pairs=_above("own", ("finetune", "lucir"), ("er", "lucir")),
+        pairs=above("own", ("finetune", "lucir"), ("er", "lucir")),
     ),
     Claim(
         name="what is held back learns less",
         text="The less a method is regularised, the better it is on the period that has just been "
         "learned: finetuning above iCaRL, iCaRL above LUCIR.",
         where=f"{_FIGURES}, Figure 5",
-        pairs=_above(
+        pairs=above(
             "own",
             ("finetune", "icarl_cnn"),
             ("finetune", "icarl_norm"),
@@ -80,7 +75,7 @@ CLAIMS = (
         name="LUCIR keeps superclasses",
         text="LUCIR gives later samples their superclass more accurately than ER does.",
         where=f"{_FIGURES}, Figure 6d, and appendix D.2",
-        pairs=_above("superclasses", ("lucir", "er")),
+        pairs=above("superclasses", ("lucir", "er")),
     ),
     Claim(
         name="related subclasses are confused",

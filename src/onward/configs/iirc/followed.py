@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from functools import partial
 
 from onward.configs.iirc.claims import CLAIMS
-from onward.configs.iirc.runs import CITATION, NOTES, PACKAGE, caveats, columns, rows, run
+from onward.configs.iirc.runs import CITATION, columns, iirc_table, rows, run
 from onward.reproduce.table import PaperTable
+
+KEPT = ("ER", "iCaRL-CNN", "iCaRL-norm", "LUCIR")
+"""The methods that all three have published numbers of."""
 
 
 def followed_table(
@@ -21,31 +24,21 @@ def followed_table(
 ) -> PaperTable:
     """Return a table that follows methods from period to period.
 
-    Parameters
-    ----------
-    number, name
-        Of the table, and of its data.
-    kind, edition
-        What the folder of its data holds.
-    periods, orders
-        How many periods there are, and over how many orders of classes the paper averages.
-    published
-        The methods that the paper has numbers of.
-    seconds
-        CPU seconds of a run, by recipe.
+    Its data have a name, and are of some kind and edition. The paper averages over so many orders
+    of classes, and has published numbers of some methods. A run takes so many seconds by recipe.
     """
-    return PaperTable(
+    return iirc_table(
         name=f"iirc/table{number}",
         title=f"All labels so far, after each period: {name}",
         citation=f"{CITATION}, Table {number}",
-        package=PACKAGE,
         file=f"table{number}.csv",
         rows=rows(published, seconds),
         columns=columns(periods),
         run=partial(run, kind, edition),
-        caveats=caveats,
         claims=CLAIMS,
-        notes=NOTES,
+        notes=(
+            "Means over periods are computed from the published numbers. The tables have neither "
+            "finetuning nor BiC, which the paper's figures show, and no EWC, SI and LwF.",
+        ),
         published_runs=orders,
-        upright=True,
     )

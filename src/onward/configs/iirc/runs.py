@@ -1,22 +1,17 @@
 """What IIRC's tables share: methods, what is measured, and which run a cell is."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
-from onward.benchmarks import Source
 from onward.benchmarks.iirc import MODELS
 from onward.benchmarks.iirc_data import recognised
 from onward.benchmarks.iirc_recipes import published_changes
 from onward.report.answers import answers
-from onward.reproduce.table import Column, Missing, Row, Run
+from onward.reproduce.table import Caveats, Column, Missing, PaperTable, Row, Run
 from onward.results.record import RunRecord
 
-PACKAGE = "onward.configs.iirc.values"
-NOTES = (
-    "Means over periods are computed from the published numbers. The tables have neither "
-    "finetuning nor BiC, which the paper's figures show, and no EWC, SI and LwF.",
-)
 CITATION = "Abdelsalam et al., IIRC, CVPR 2021"
 EMOJI = "emoji"
 _EMOJI_PERIODS = 10
@@ -26,6 +21,7 @@ _SEEDS = 8
 CIFAR = {"cpu": 5.0, "paper": 100_000.0}
 IMAGENET_LITE = {"cpu": 5.0, "paper": 15_000_000.0}
 IMAGENET_FULL = {"cpu": 5.0, "paper": 50_000_000.0}
+_JOINT = "incremental joint"
 # Name, label, as published, method of the catalogue, its options, protocol if another one.
 METHODS: tuple[tuple[str, str, str | None, str, Mapping[str, Any], str | None], ...] = (
     ("finetune", "finetune", None, "finetune", {}, None),
@@ -39,15 +35,32 @@ METHODS: tuple[tuple[str, str, str | None, str, Mapping[str, Any], str | None], 
     ("ewc", "EWC", None, "ewc", {}, None),
     ("si", "SI", None, "si", {}, None),
     ("lwf", "LwF", None, "lwf", {}, None),
-    (
-        "incremental_joint",
-        "incremental joint",
-        "incremental joint",
-        "cumulative",
-        {},
-        "complete",
-    ),
+    ("incremental_joint", _JOINT, _JOINT, "cumulative", {}, "complete"),
     ("joint", "joint", "joint", "finetune", {}, "joint"),
+)
+CAVEATS = Caveats(
+    data={
+        EMOJI: (
+            "Other data: drawings of emoji, 31 classes in 10 periods, a two-layer network on "
+            "hand-made features where the paper trains a ResNet on photos. Published numbers stand "
+            "beside periods of the same number, which hold other classes. Compare orders, not "
+            "levels.",
+        )
+    },
+    recipe={
+        "cpu": (
+            "Recipe cpu: fewer epochs on fixed steps, and no wait for a plateau. EWC and SI have "
+            "CLEAR's strengths, and no best epoch is taken for them.",
+        )
+    },
+    always=("Joint training is tested once, after all periods: its mean is that score.",),
+)
+iirc_table = partial(
+    PaperTable,
+    package="onward.configs.iirc.values",
+    caveats=CAVEATS,
+    upright=True,
+    pictures="labels",
 )
 
 
@@ -60,7 +73,7 @@ def rows(published: tuple[str, ...], seconds: Mapping[str, float]) -> tuple[Row,
             key={"method": theirs} if theirs in published else None,
             method=method,
             options=options,
-            load={} if protocol is None else {"protocol": protocol},
+            protocol=protocol,
             seconds=seconds,
             seeds=_SEEDS,
         )
@@ -97,46 +110,17 @@ def run(
 ) -> Run | Missing:
     """Say which run a cell is, or why this data has none.
 
-    Parameters
-    ----------
-    kind, edition
-        The data that the table is of; the emoji edition stands in for any.
-    row, column, data, recipe
-        As `PaperTable.run`.
+    A table is of data of some kind and edition; the emoji edition stands in for any.
     """
     if data == EMOJI:
         if column.after is not None and column.after >= _EMOJI_PERIODS:
             return Missing(f"the emoji edition has {_EMOJI_PERIODS} periods")
-    elif (found := recognised(data)[0]) != kind:
+        return row.run(column, data, recipe, "iirc")
+    if (found := recognised(data)[0]) != kind:
         return Missing(f"this table is of {kind}, and the folder holds {found}")
-    load = dict(row.load)
-    protocol = load.pop("protocol", column.protocol)
-    training: Mapping[str, Any] = {}
-    if data != EMOJI and edition is not None:
-        load["edition"] = edition
-    if data != EMOJI and recipe == "paper":
-        training = published_changes(MODELS[kind], row.method, protocol)
-    source = Source("iirc", data, protocol, recipe, load, training)
-    return Run(source, row.method, dict(row.options))
-
-
-def caveats(data: str, recipe: str) -> tuple[str, ...]:
-    """Say what keeps our numbers from being the published ones."""
-    found = []
-    if data == EMOJI:
-        found.append(
-            "Other data: drawings of emoji, 31 classes in 10 periods, a two-layer network on "
-            "hand-made features where the paper trains a ResNet on photos. Published numbers stand "
-            "beside periods of the same number, which hold other classes. Compare orders, not "
-            "levels."
-        )
-    if recipe == "cpu":
-        found.append(
-            "Recipe cpu: fewer epochs on fixed steps, and no wait for a plateau. EWC and SI have "
-            "CLEAR's strengths, and no best epoch is taken for them."
-        )
-    found.append("Joint training is tested once, after all periods: its mean is that score.")
-    return tuple(found)
+    published = published_changes(MODELS[kind], row.method, row.protocol or column.protocol)
+    changed = replace(row, training={"paper": published})
+    return changed.run(column, data, recipe, "iirc", {"edition": edition} if edition else {})
 
 
 def _mean(record: RunRecord) -> float:

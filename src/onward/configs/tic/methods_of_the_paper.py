@@ -1,12 +1,11 @@
 """What all forms of Table 4 share: eight ways of keeping CLIP fresh, and claims about them."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from onward.benchmarks.tic_recipes import SCALES
-from onward.configs.tic.runs import CITATION, PACKAGE, caveats, columns, on_a_card, run
-from onward.reproduce.claims import Cell, Claim, Pair
+from onward.configs.tic.runs import PACKAGE, UNDECIDED, seconds, tic_table
+from onward.reproduce.claims import Claim, above
 from onward.reproduce.published import PublishedValues
 from onward.reproduce.table import PaperTable, Row
 
@@ -27,18 +26,13 @@ _ROWS: tuple[tuple[str, str, str, Mapping[str, Any], float], ...] = (
     ("oracle", "Oracle**", "oracle", {}, 540),
 )
 
-
-def _above(column: str, above: str, below: str) -> Pair:
-    return Pair(Cell(above, column), Cell(below, column))
-
-
 CLAIMS = (
     Claim(
         name="replaying everything keeps the past",
         text="With the same compute, training on everything so far is better on earlier years than "
         "training on the newest alone.",
         where="section 3, Table 4",
-        pairs=(_above("bwt", "all", "sequential"),),
+        pairs=above("bwt", ("all", "sequential")),
         seeds=_DECIDING,
     ),
     Claim(
@@ -46,7 +40,7 @@ CLAIMS = (
         text="With the same compute, going on from the last weights is better than starting over, "
         "on earlier years, on the newest and on those to come.",
         where="section 3, Table 4",
-        pairs=tuple(_above(column, "sequential", "restart") for column in ("bwt", "id", "fwt")),
+        pairs=above(("bwt", "id", "fwt"), ("sequential", "restart")),
         seeds=_DECIDING,
     ),
     Claim(
@@ -54,8 +48,8 @@ CLAIMS = (
         text="As many old samples as new ones, by halves or in equal shares, are better on earlier "
         "years than none.",
         where="section 3, Table 4",
-        pairs=(_above("bwt", "exp", "sequential"), _above("bwt", "equal", "sequential")),
-        note="Three seeds show a direction and decide nothing: --seeds 0-7 runs eight.",
+        pairs=above("bwt", ("exp", "sequential"), ("equal", "sequential")),
+        note=UNDECIDED,
         seeds=_FEW,
     ),
     Claim(
@@ -63,8 +57,8 @@ CLAIMS = (
         text="Mixing old and new weights is better on earlier years than the new ones alone, and "
         "worse than replaying everything.",
         where="section 3, appendix C",
-        pairs=(_above("bwt", "patching", "sequential"), _above("bwt", "all", "patching")),
-        note="Three seeds show a direction and decide nothing: --seeds 0-7 runs eight.",
+        pairs=above("bwt", ("patching", "sequential"), ("all", "patching")),
+        note=UNDECIDED,
         seeds=_FEW,
     ),
     Claim(
@@ -72,8 +66,8 @@ CLAIMS = (
         text="Holding on to the last model's similarities costs more and is worse on earlier years "
         "than replaying everything.",
         where="appendix C",
-        pairs=(_above("bwt", "all", "lwf"),),
-        note="Three seeds show a direction and decide nothing: --seeds 0-7 runs eight.",
+        pairs=above("bwt", ("all", "lwf")),
+        note=UNDECIDED,
         seeds=_FEW,
     ),
 )
@@ -81,14 +75,12 @@ CLAIMS = (
 
 def table(name: str, scale: str) -> PaperTable:
     """Return the table whose published rows are those at one scale."""
-    size, file = SCALES[scale], f"{name}.csv"
-    published = {row["method"] for row in PublishedValues(PACKAGE, file).rows}
-    return PaperTable(
-        name=f"tic/{name}",
-        title=f"Keeping CLIP fresh under a budget, beside {size.title}",
-        citation=f"{CITATION}, Table 4",
-        package=PACKAGE,
-        file=file,
+    size = SCALES[scale]
+    published = {row["method"] for row in PublishedValues(PACKAGE, f"{name}.csv").rows}
+    return tic_table(
+        name,
+        f"Keeping CLIP fresh under a budget, beside {size.title}",
+        "Table 4",
         rows=tuple(
             Row(
                 name=row,
@@ -96,16 +88,14 @@ def table(name: str, scale: str) -> PaperTable:
                 key={"method": label} if label in published else None,
                 method=method,
                 options=options,
-                seconds={"cpu": cpu, "paper": on_a_card(method, scale)},
-                load={"options": {"paper": {"times": size.more}}} if row == _MORE else {},
+                seconds=seconds(cpu, method, scale),
+                adapted={"paper": {"times": size.more}} if row == _MORE else {},
                 seeds=_FEW,
             )
             for row, label, method, options, cpu in _ROWS
         ),
-        columns=columns(),
-        run=partial(run, scale=scale),
-        caveats=caveats,
         claims=CLAIMS,
+        scale=scale,
         notes=(
             "Compute is forward multiply-accumulates of both towers, times pairs seen. LwF's "
             "teacher looks at every pair too: twice the count, a third more work, 1.2 times by the "
@@ -115,5 +105,4 @@ def table(name: str, scale: str) -> PaperTable:
             "every period, and warm up in the first one only, as all methods do in the paper.",
             "The cost of recipe paper is that of a card with 100 T multiply-accumulates a second.",
         ),
-        published_runs=1,
     )

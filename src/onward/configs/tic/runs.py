@@ -1,20 +1,19 @@
 """What TiC-CLIP's tables share: which run a cell is, and what is read out of it."""
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
-from onward.benchmarks import Source
 from onward.benchmarks.tic_budget import EMOJI, tic_budget
 from onward.benchmarks.tic_emoji import UNSEEN
+from onward.benchmarks.tic_recipes import USUAL_SCALE
 from onward.data.bags import ZERO_SHOT
 from onward.metrics.clear import in_domain
-from onward.reproduce.table import Column, Missing, Row, Run
+from onward.reproduce.claims import Claim
+from onward.reproduce.table import Caveats, Column, Missing, PaperTable, Row, Run
 from onward.results.record import RunRecord
 
 PACKAGE = "onward.configs.tic.values"
-CITATION = "Garg et al., TiC-CLIP, ICLR 2024"
 PROTOCOL = "budget"
+UNDECIDED = "Three seeds show a direction and decide nothing: --seeds 0-7 runs eight."
 # Multiply-accumulates a second of a graphics card.
 _CARD = 1e14
 _STATIC = "static"
@@ -24,9 +23,53 @@ _STATIC_TASKS = {
     "flickr30k": "Flickr30k",
     "avg28": "28 tasks",
 }
+_CAVEATS = Caveats(
+    data={
+        EMOJI: (
+            "Other data: 1,001 to 1,527 drawings of emoji with captions in each of eight dated "
+            "releases. Tests have 250 candidates, drawn as no model has learned them: compare "
+            "orders, not levels. Art hardly changes between some releases, so that forward is "
+            "easier than with photos.",
+        )
+    },
+    recipe={
+        "cpu": (
+            "Recipe cpu: a CLIP of half a million weights on drawings of 32 pixels, 234 steps of "
+            "128 pairs a period.",
+        )
+    },
+)
 
 
-def columns() -> tuple[Column, ...]:
+def tic_table(
+    name: str,
+    title: str,
+    where: str,
+    rows: tuple[Row, ...],
+    claims: tuple[Claim, ...],
+    *,
+    columns: tuple[Column, ...] | None = None,
+    scale: str = USUAL_SCALE,
+    notes: tuple[str, ...] = (),
+) -> PaperTable:
+    """Return a table of the paper, whose published rows are those at one scale."""
+    return PaperTable(
+        name=f"tic/{name}",
+        title=title,
+        citation=f"Garg et al., TiC-CLIP, ICLR 2024, {where}",
+        package=PACKAGE,
+        file=f"{name}.csv",
+        rows=rows,
+        columns=_columns() if columns is None else columns,
+        run=partial(_run, scale=scale),
+        caveats=_CAVEATS,
+        claims=claims,
+        notes=notes,
+        published_runs=1,
+    )
+
+
+def _columns() -> tuple[Column, ...]:
     """Return the published measures, and those that stand beside them here."""
     return (
         Column("compute", "compute", PROTOCOL, "MACs", measure=_compute),
@@ -55,7 +98,7 @@ def columns() -> tuple[Column, ...]:
     )
 
 
-def run(row: Row, column: Column, data: str, recipe: str, *, scale: str = "yfcc") -> Run | Missing:
+def _run(row: Row, column: Column, data: str, recipe: str, *, scale: str) -> Run | Missing:
     """Say which run a cell is, or why this data has none."""
     if column.metric == _STATIC:
         return Missing(
@@ -66,41 +109,20 @@ def run(row: Row, column: Column, data: str, recipe: str, *, scale: str = "yfcc"
         return Missing("the official data has no identities that could be held out")
     if data != EMOJI and column.name == "twemoji":
         return Missing("Twemoji are part of the emoji edition")
-    load: dict[str, Any] = dict(row.load)
+    load = dict(row.load)
     if data != EMOJI and "splits" in load:
         return Missing("only the emoji edition is dealt into parts at random")
     if data != EMOJI and load.pop("filtered", "basic") != "basic":
         return Missing("of a folder, what is filtered is decided by who made its lists")
-    training: Mapping[str, Any] = load.pop("training", {}).get(recipe, {})
-    options = {**row.options, **load.pop("options", {}).get(recipe, {})}
     if recipe == "paper":
         load["scale"] = scale
-    source = Source("tic", data, column.protocol, recipe, load, training)
-    return Run(source, row.method, options)
+    return row.run(column, data, recipe, "tic", load)
 
 
-def on_a_card(method: str, scale: str) -> float:
-    """Return about how many seconds a graphics card takes for a run at a scale of the paper's."""
+def seconds(cpu: float, method: str, scale: str = USUAL_SCALE) -> dict[str, float]:
+    """Return what a run takes: `cpu` on emoji, and on a graphics card at a scale of the paper's."""
     costs = {cost.method: cost for cost in tic_budget(scale, "paper").methods}
-    return costs[method].work / _CARD
-
-
-def caveats(data: str, recipe: str) -> tuple[str, ...]:
-    """Say what keeps our numbers from being the published ones."""
-    found = []
-    if data == EMOJI:
-        found.append(
-            "Other data: 1,001 to 1,527 drawings of emoji with captions in each of eight dated "
-            "releases. Tests have 250 candidates, drawn as no model has learned them: compare "
-            "orders, not levels. Art hardly changes between some releases, so that forward is "
-            "easier than with photos."
-        )
-    if recipe == "cpu":
-        found.append(
-            "Recipe cpu: a CLIP of half a million weights on drawings of 32 pixels, 234 steps of "
-            "128 pairs a period."
-        )
-    return tuple(found)
+    return {"cpu": cpu, "paper": costs[method].work / _CARD}
 
 
 def _compute(record: RunRecord) -> float:

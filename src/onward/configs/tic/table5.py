@@ -5,10 +5,9 @@ onward reproduce tic/table5 --data emoji --recipe cpu --out DIR
 Cost: 32 runs, 61 min of CPU time (cpu) or 37.4 days (paper).
 """
 
-from onward.benchmarks.tic_recipes import USUAL_SCALE
-from onward.configs.tic.runs import CITATION, PACKAGE, PROTOCOL, caveats, on_a_card, run
-from onward.reproduce.claims import Cell, Claim, Pair
-from onward.reproduce.table import Column, PaperTable, Row
+from onward.configs.tic.runs import PROTOCOL, seconds, tic_table
+from onward.reproduce.claims import Claim, above
+from onward.reproduce.table import Column, Row
 from onward.results.record import RunRecord
 
 _SPLITS = (1, 2, 4, 8)
@@ -20,12 +19,10 @@ def _in_the_end(record: RunRecord) -> float:
     return float(record.matrix()[-1, -1])
 
 
-TABLE = PaperTable(
-    name="tic/table5",
-    title="Everything at once, or in parts that come one after the other",
-    citation=f"{CITATION}, Table 5",
-    package=PACKAGE,
-    file="table5.csv",
+TABLE = tic_table(
+    "table5",
+    "Everything at once, or in parts that come one after the other",
+    "Table 5",
     rows=tuple(
         Row(
             name=str(splits),
@@ -33,23 +30,19 @@ TABLE = PaperTable(
             key={"splits": str(splits)},
             method="cumulative",
             load={"splits": splits},
-            seconds={"cpu": 115.0, "paper": on_a_card("cumulative", USUAL_SCALE)},
+            seconds=seconds(115.0, "cumulative"),
             seeds=_SEEDS,
         )
         for splits in _SPLITS
     ),
     columns=(Column(_COLUMN, "in the end", PROTOCOL, "recall1", measure=_in_the_end),),
-    run=run,
-    caveats=caveats,
     claims=(
         Claim(
             name="parts cost little",
             text="Learning everything at once is better than going on through eight parts, two or "
             "four, but not by much.",
             where="appendix D, Table 5",
-            pairs=tuple(
-                Pair(Cell("1", _COLUMN), Cell(str(splits), _COLUMN)) for splits in _SPLITS[1:]
-            ),
+            pairs=above(_COLUMN, *(("1", str(splits)) for splits in _SPLITS[1:])),
             note="The test says whether there is a loss. How large it is stands in the table: "
             "published, 0.1, 0.3 and 0.9 points of accuracy.",
             seeds=_SEEDS,
@@ -59,5 +52,4 @@ TABLE = PaperTable(
         "Published: accuracy on ImageNet, a classifier. Here: retrieval among 250 drawings of all "
         "snapshots. All pairs are dealt at random; nothing about time is left.",
     ),
-    published_runs=1,
 )

@@ -5,21 +5,18 @@ onward reproduce tic/table7 --data emoji --recipe cpu --out DIR
 Cost: 22 runs, 87 min of CPU time (cpu) or 10.1 years (paper).
 """
 
-from functools import partial
-
-from onward.configs.tic.runs import CITATION, PACKAGE, caveats, columns, on_a_card, run
-from onward.reproduce.claims import Cell, Claim, Pair
-from onward.reproduce.table import PaperTable, Row
+from onward.configs.tic.runs import UNDECIDED, seconds, tic_table
+from onward.reproduce.claims import Claim, above
+from onward.reproduce.table import Row
 
 _BASIC, _SCALE = "basic", "datacomp-xl"
 _FEW, _DECIDING = 3, 8
 
-TABLE = PaperTable(
-    name="tic/table7",
-    title="Keeping CLIP fresh on pairs that pass a filter",
-    citation=f"{CITATION}, Table 7 and Figure 9",
-    package=PACKAGE,
-    file="table7.csv",
+TABLE = tic_table(
+    "table7",
+    "Keeping CLIP fresh on pairs that pass a filter",
+    "Table 7 and Figure 9",
+    scale=_SCALE,
     rows=tuple(
         Row(
             name=name,
@@ -27,7 +24,7 @@ TABLE = PaperTable(
             key={"method": label} if kept == _BASIC else None,
             method=method,
             load={"filtered": kept},
-            seconds={"cpu": cpu, "paper": on_a_card(method, _SCALE)},
+            seconds=seconds(cpu, method, _SCALE),
             seeds=_FEW,
         )
         for name, label, method, kept, cpu in (
@@ -37,16 +34,13 @@ TABLE = PaperTable(
             ("oracle/bestpool", "Oracle**, Bestpool", "oracle", "bestpool", 540.0),
         )
     ),
-    columns=columns(),
-    run=partial(run, scale=_SCALE),
-    caveats=caveats,
     claims=(
         Claim(
             name="the past is worth replaying here too",
             text="With the same compute, training on everything so far is better on earlier years "
             "than training on the newest alone, also after filtering.",
             where="appendix F.2, Table 7",
-            pairs=(Pair(Cell("all", "bwt"), Cell("sequential", "bwt")),),
+            pairs=above("bwt", ("all", "sequential")),
             seeds=_DECIDING,
         ),
         Claim(
@@ -54,13 +48,9 @@ TABLE = PaperTable(
             text="Trained with all the compute that it needs, what is filtered by captions is "
             "better on the years than what is filtered by a CLIP.",
             where="section 3, Figure 9",
-            pairs=tuple(
-                Pair(Cell("oracle", column), Cell("oracle/bestpool", column))
-                for column in ("id", "fwt")
-            ),
+            pairs=above(("id", "fwt"), ("oracle", "oracle/bestpool")),
             note="The paper's Bestpool is better on static tasks at the same time. Here, half as "
-            "many pairs are left by it, and more of old than of new drawings. Three seeds show a "
-            "direction and decide nothing: --seeds 0-7 runs eight.",
+            f"many pairs are left by it, and more of old than of new drawings. {UNDECIDED}",
             seeds=_FEW,
         ),
     ),
@@ -69,5 +59,4 @@ TABLE = PaperTable(
         "captions need more than two words and five letters. Bestpool: a CLIP that has learned the "
         "first release of drawings keeps what it finds as similar as the better half of them.",
     ),
-    published_runs=1,
 )

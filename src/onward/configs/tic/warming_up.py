@@ -1,9 +1,7 @@
 """What both forms of Table 8 share: warming up in the first period only, or in all of them."""
 
-from functools import partial
-
-from onward.configs.tic.runs import CITATION, PACKAGE, caveats, columns, on_a_card, run
-from onward.reproduce.claims import Cell, Claim, Pair
+from onward.configs.tic.runs import seconds, tic_table
+from onward.reproduce.claims import Claim, above
 from onward.reproduce.table import PaperTable, Row
 
 # As long in later periods as in the first one.
@@ -13,39 +11,31 @@ _SEEDS = 8
 
 def table(name: str, scale: str) -> PaperTable:
     """Return the table whose published rows are those at one scale."""
-    return PaperTable(
-        name=f"tic/{name}",
-        title="Warming up in the first period, or in all of them",
-        citation=f"{CITATION}, Table 8",
-        package=PACKAGE,
-        file=f"{name}.csv",
+    return tic_table(
+        name,
+        "Warming up in the first period, or in all of them",
+        "Table 8",
+        scale=scale,
         rows=tuple(
             Row(
                 name=warmup,
                 label=f"{warmup} later warm-up",
                 key={"warmup": warmup},
                 method="cumulative",
-                load={"training": training},
-                seconds={"cpu": 125.0, "paper": on_a_card("cumulative", scale)},
+                training=training,
+                seconds=seconds(125.0, "cumulative", scale),
                 seeds=_SEEDS,
             )
             for warmup, training in (("without", {}), ("with", _WARM))
         ),
-        columns=columns(),
-        run=partial(run, scale=scale),
-        caveats=caveats,
         claims=(
             Claim(
                 name="warming up again hurts",
                 text="Without a warm-up in later periods, a model is better on earlier years, on "
                 "the newest and on those to come.",
                 where="appendix F.3, Table 8",
-                pairs=tuple(
-                    Pair(Cell("without", column), Cell("with", column))
-                    for column in ("bwt", "id", "fwt")
-                ),
+                pairs=above(("bwt", "id", "fwt"), ("without", "with")),
                 seeds=_SEEDS,
             ),
         ),
-        published_runs=1,
     )

@@ -73,27 +73,8 @@ _SCENERY = (
 )
 _SECOND_ARTIST = 0.3
 _DRAWN = 0.6  # share of tricycles that are not emoji, of which there is one only
-# Emoji whose colour is not what they are known by.
-_PAINTED = {
-    "automobile",
-    "oncoming automobile",
-    "sport utility vehicle",
-    "minibus",
-    "delivery truck",
-    "articulated lorry",
-    "pickup truck",
-    "tractor",
-    "bus",
-    "oncoming bus",
-    "trolleybus",
-    "tram",
-    "tram car",
-    "light rail",
-    "auto rickshaw",
-    "cargo tricycle",
-    "covered tricycle",
-    "passenger tricycle",
-}
+# Vehicles that are known by their colour, and keep it.
+_UNPAINTED = {"taxi", "oncoming taxi", "police car", "oncoming police car", "fire engine"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +188,7 @@ def _painted(drawing: Drawing, category: int, rng: np.random.Generator) -> NDArr
         bright = np.where(skin, bright * (1 - 0.55 * tone), bright)
         colours[..., 1] = np.where(skin, colours[..., 1] * 0.7, colours[..., 1])
         colours[..., 0] = np.where(skin, 20, hue % 256)
-    elif drawing.name in _PAINTED:
+    elif drawing.name not in _UNPAINTED:
         # A third of all vehicles are white, grey or black.
         keep = 0.2 if tone < 0.33 else 0.75
         glass = (hue > 128) & (hue < 152) & (bright > 190)

@@ -47,14 +47,8 @@ def rays() -> Rays:
 def on_screen(across: float, distance: float, bend: float = 0.0) -> tuple[float, float, float]:
     """Return where a point on the road is in a frame, and how many pixels a metre has there.
 
-    Parameters
-    ----------
-    across
-        Metres to the right of the camera.
-    distance
-        Metres ahead.
-    bend
-        How fast the road turns to the right: metres across per square metre ahead.
+    `across` and `distance` are metres to the right of the camera and ahead; `bend` says how fast
+    the road turns to the right: metres across per square metre ahead.
     """
     scale = FOCAL / distance
     x = MIDDLE + (across + bend * distance * distance) * scale
@@ -76,14 +70,8 @@ def _numbers() -> Pixels:
 def pseudo_random(first: Pixels, second: Pixels | int = 0, key: int = 0) -> Pixels:
     """Return numbers from 0 to 1 that depend on whole numbers alone: the same in every frame.
 
-    Parameters
-    ----------
-    first
-        What is numbered, such as a storey; rounded down.
-    second
-        How it is numbered further, such as the window in it.
-    key
-        A number of the street.
+    `first` numbers a thing, such as a storey, and is rounded down; `second` numbers it further,
+    such as the window in it; `key` is a number of the street.
     """
     place = np.floor(first).astype(np.int32) * np.int32(73)
     place = place + np.asarray(np.floor(second)).astype(np.int32) * np.int32(9871)

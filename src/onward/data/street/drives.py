@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from onward.data.soda_words import Place
+from onward.data.soda_words import CITIES, Place
 
 FRAMES = 1600
 STEP = timedelta(seconds=10)
-_CITIES = {"sh": "Shanghai", "sz": "Shenzhen", "gz": "Guangzhou"}
 _LOCATIONS = {"city": "Citystreet", "highway": "Highway", "country": "Countryroad"}
 _WEATHERS = {"clear": "Clear", "overcast": "Overcast", "rain": "Rainy"}
 _NIGHT = 19  # o'clock, until the morning
@@ -81,20 +80,8 @@ test 2019-11-11T21:50:00 gz country clear 20
 class Drive:
     """Frames that follow each other: one place, one weather, one day or night.
 
-    Attributes
-    ----------
-    number
-        Its place in the plan, which names it.
-    split
-        SODA10M's split: ``train``, ``val`` or ``test``.
-    start
-        When its first frame is taken.
-    place
-        City, location, period and weather.
-    frames
-        How many frames it has.
-    art
-        How probable each of three styles of art is.
+    ``number`` is its place in the plan; ``split`` SODA10M's; ``start`` when its first frame is
+    taken; ``art`` how probable each of three styles is.
     """
 
     number: int
@@ -123,7 +110,7 @@ def plan(frames: int) -> tuple[Drive, ...]:
     for number, (split, text, city, location, weather, count) in enumerate(lines):
         start = datetime.fromisoformat(text)
         place = Place(
-            _CITIES[city],
+            CITIES[city.upper()],
             _LOCATIONS[location],
             "Night" if start.hour >= _NIGHT else "Daytime",
             _WEATHERS[weather],

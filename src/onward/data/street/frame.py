@@ -32,16 +32,7 @@ def render(
 ) -> tuple[NDArray[np.uint8], list[Seen]]:
     """Return a frame as RGB bytes, and what can be seen in it.
 
-    Parameters
-    ----------
-    view
-        Where the camera is.
-    light
-        The light there.
-    users
-        Who is on the street, the furthest first.
-    rng
-        For rain and noise.
+    Users come the furthest first. Rain and noise are random.
     """
     large = empty_street(view, light)
     small = large.reshape(3, HEIGHT, OVER, WIDTH, OVER)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from onward.data.emoji_history import FOLDER
+from onward.data.emoji_history import publish_drawings
 from onward.data.soda_words import CATEGORIES, name_of_place
 from onward.data.street.art import chest
 from onward.data.street.camera import HEIGHT, WIDTH
@@ -19,7 +19,6 @@ from onward.data.street.light import light_at
 from onward.data.street.road import View
 from onward.data.street.traffic import Traffic
 from onward.errors import OnwardError
-from onward.files import publish_folder
 from onward.seeds import Draws, draws
 
 _SPEED = {"Citystreet": 9.0, "Highway": 27.0, "Countryroad": 17.0}  # metres per second
@@ -36,19 +35,9 @@ def make_street(
 
     The same seed and number of frames give the same bytes. The folder is there whole or not at all.
 
-    Parameters
-    ----------
-    out
-        A folder that does not exist, or is empty.
-    seed
-        Another seed is another traffic, on the same days.
-    frames
-        About how many frames, over all three annotation files.
-    progress
-        Called with how many more frames have been drawn.
+    Another seed is another traffic, on the same days. There are about as many frames as asked for
+    over all three annotation files; `progress` is called with how many more have been drawn.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OnwardError(f"expected a new or an empty folder, found {out} in use. Choose another")
     if frames < 1:
         raise OnwardError(f"expected at least one frame, found {frames}. Ask for more")
     drives = plan(frames)
@@ -62,11 +51,8 @@ def make_street(
             document = _draw_split(labelled / split, mine, seed, progress)
             text = json.dumps(document, separators=(",", ":"))
             (labelled / "annotations" / f"instance_{split}.json").write_text(text)
-        # The artists' terms go where their drawings go.
-        for path in FOLDER.glob("*.txt"):
-            (draft / path.name).write_bytes(path.read_bytes())
 
-    publish_folder(out, fill)
+    publish_drawings(out, fill)
     return sum(drive.frames for drive in drives)
 
 

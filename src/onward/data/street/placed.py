@@ -23,16 +23,8 @@ def place(
 ) -> Placed | None:
     """Return a sprite at its place on the road, or none if it is outside of the frame.
 
-    Parameters
-    ----------
-    sprite
-        The drawing.
-    across, distance
-        Where it stands: metres to the right of the camera, and ahead.
-    tall
-        Its height in metres.
-    bend
-        How the road bends.
+    It stands metres `across` to the right of the camera and `distance` ahead, and is so many metres
+    `tall`.
     """
     x, foot, scale = on_screen(across, distance, bend)
     height = tall * scale

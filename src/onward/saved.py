@@ -1,0 +1,61 @@
+"""What has to survive from one call to the next, told by the names of attributes."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+
+class Saved:
+    """Abstract: what is named in `saved` is all that continuing exactly here needs.
+
+    Those are attributes, with an underscore or without: arrays, numbers, texts and lists, a
+    generator of numpy's, tensors by name, and whatever has a `state` and a `restore` of its own.
+    """
+
+    saved: ClassVar[tuple[str, ...]] = ()
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs to continue exactly here."""
+        return state_of(self, self.saved)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a saved state."""
+        restore_to(self, self.saved, state)
+
+
+def state_of(owner: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return these attributes as they are saved, by their names without an underscore."""
+    return {name.removeprefix("_"): _plain(getattr(owner, name)) for name in names}
+
+
+def restore_to(owner: object, names: Iterable[str], state: Mapping[str, Any]) -> None:
+    """Take back what `state_of` returned."""
+    for name in names:
+        there, value = getattr(owner, name), state[name.removeprefix("_")]
+        if hasattr(there, "restore"):
+            there.restore(value)
+        elif isinstance(there, np.random.Generator):
+            there.bit_generator.state = value
+        else:
+            setattr(owner, name, to_tensors(value) if isinstance(there, dict) else value)
+
+
+def to_arrays(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Return copies of tensors as arrays, to be saved."""
+    return {name: tensor.cpu().numpy().copy() for name, tensor in tensors.items()}
+
+
+def to_tensors(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Return copies as tensors of what `to_arrays` returned."""
+    import torch  # loaded when it is needed: the catalogues need none of it
+
+    return {name: torch.tensor(array) for name, array in arrays.items()}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "state"):
+        return value.state()
+    if isinstance(value, np.random.Generator):
+        return value.bit_generator.state
+    return to_arrays(value) if isinstance(value, dict) else value
