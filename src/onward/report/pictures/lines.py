@@ -83,11 +83,7 @@ def line_panels(panels: Sequence[Panel], places: Sequence[str], score: str, alon
     if len(panels) == 1:
         _name_ends(grid[0, 0], panels[0], styles)
     else:
-        handles = [
-            grid[0, 0].plot([], [], label=short(label), **looks[label])[0] for label in labels
-        ]
-        columns = min(4, len(labels))
-        figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
+        name_below(figure, styles)
     return figure
 
 
@@ -137,13 +133,14 @@ def _name_ends(axes: Axes, panel: Panel, styles: Mapping[str, Mapping[str, Any]]
     low, high = axes.get_ylim()
     heights = spread_apart([height for _, (_, height) in ordered], gap=(high - low) * 0.06)
     for (label, end), height in zip(ordered, heights, strict=True):
+        colour = styles[label]["color"]
         axes.annotate(
             short(label),
             end,
             xytext=(1.03, (height - low) / (high - low)),
             textcoords="axes fraction",
             va="center",
-            color=styles[label]["color"],
+            color=colour,
             fontweight="bold",
             arrowprops={
                 "arrowstyle": "-",
