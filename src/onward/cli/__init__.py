@@ -13,6 +13,7 @@ from onward.cli import (
     data,
     demo,
     evaluate,
+    leaderboard,
     listing,
     pretrain,
     reproduce,
@@ -42,6 +43,7 @@ app.command("run")(run.run)
 app.command("pretrain")(pretrain.pretrain)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
+app.command("leaderboard")(leaderboard.leaderboard)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
 app.command("budget")(budget.budget)
