@@ -179,8 +179,14 @@ class Loop:
 
     def record(self) -> RunRecord:
         """Return what a finished run found."""
-        record = self.crew.tell(lambda: load_record(self.folder.path))
-        return record if self.lasting else replace(record, path=None)
+        return self.crew.tell(self._read)
+
+    def _read(self) -> RunRecord:
+        record = load_record(self.folder.path)
+        if self.lasting:
+            return record
+        # The folder goes when the run ends, and its decisions with it, unless they are read now.
+        return replace(record, path=None, decisions=dict(record.decisions))
 
     def play(self) -> Generator[Turn, None, None]:
         """Learn and test every period that is still to come; each yielded turn is to be taken."""
