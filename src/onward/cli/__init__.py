@@ -10,6 +10,7 @@ from onward import __version__
 from onward.cli import (
     budget,
     check,
+    compare,
     data,
     demo,
     evaluate,
@@ -42,6 +43,7 @@ app.command("run")(run.run)
 app.command("pretrain")(pretrain.pretrain)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
+app.command("compare")(compare.compare)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
 app.command("budget")(budget.budget)

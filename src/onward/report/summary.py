@@ -165,7 +165,7 @@ def summarise(records: Iterable[RunRecord], more: Sequence[str] = ()) -> list[Su
     for record in _distinct(record for record in records if record.complete):
         groups.setdefault(record.spec.without_seed(), []).append(record)
     _refuse_other_data(members[0].spec for members in groups.values())
-    labels = _labels([members[0].spec for members in groups.values()])
+    labels = method_labels([members[0].spec for members in groups.values()])
     summaries = [
         Summary(
             labels[key], tuple(sorted(members, key=lambda record: record.spec.seed)), tuple(more)
@@ -267,7 +267,7 @@ def _refuse_other_data(specs: Iterable[RunSpec]) -> None:
             )
 
 
-def _labels(specs: Sequence[RunSpec]) -> dict[str, str]:
+def method_labels(specs: Sequence[RunSpec]) -> dict[str, str]:
     """Name each group of runs, so that no two in one setting share a name."""
     names = {spec.without_seed(): _name(spec) for spec in specs}
     taken = [(_setting(spec), names[spec.without_seed()]) for spec in specs]
