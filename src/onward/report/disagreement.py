@@ -83,23 +83,22 @@ def _common(of_a: pa.Table, of_b: pa.Table) -> Iterator[_Part]:
     if not len(at_a):
         return
     (targets, said_a), (_, said_b) = judged(of_a), judged(of_b)
-    tests, tested_on, ids = (
-        of_a.column(name).to_numpy(zero_copy_only=False)[at_a]
-        for name in ("test", "tested_on", "id")
-    )
+    tests, tested_on, ids = (column[at_a] for column in _told(of_a))
     said_a, said_b = _as_wide(said_a[at_a], said_b[at_b])
     yield _Part(tests, tested_on, ids, targets[at_a], said_a, said_b)
 
 
 def _keys(table: pa.Table) -> Array:
-    columns = [
-        table.column(name).to_numpy(zero_copy_only=False).astype(str)
-        for name in ("test", "tested_on", "id")
-    ]
-    keys = columns[0]
-    for column in columns[1:]:
+    keys, *columns = (column.astype(str) for column in _told(table))
+    for column in columns:
         keys = np.char.add(np.char.add(keys, "\x1f"), column)
-    return np.asarray(keys)
+    return keys
+
+
+def _told(table: pa.Table) -> list[Array]:
+    """Return which test of which period each sample is in, and its id."""
+    names = ("test", "tested_on", "id")
+    return [table.column(name).to_numpy(zero_copy_only=False) for name in names]
 
 
 def _as_wide(a: Array, b: Array) -> tuple[Array, Array]:
