@@ -15,6 +15,7 @@ from onward.cli import (
     evaluate,
     listing,
     pretrain,
+    report,
     reproduce,
     run,
     show,
@@ -42,6 +43,7 @@ app.command("run")(run.run)
 app.command("pretrain")(pretrain.pretrain)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
+app.command("report")(report.report)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
 app.command("budget")(budget.budget)

@@ -29,12 +29,16 @@ def render(template: str, scripts: tuple[str, ...], **context: Any) -> str:
         What the template asks for; ``title`` always.
     """
     sources = [_text(name) for name in ("theme.js", *scripts)]
-    return _environment().get_template(template).render(
-        policy=_policy(sources),
-        style=Markup(_text("page.css")),
-        scripts=[Markup(source) for source in sources],
-        version=__version__,
-        **context,
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            policy=_policy(sources),
+            style=Markup(_text("page.css")),
+            scripts=[Markup(source) for source in sources],
+            version=__version__,
+            **context,
+        )
     )
 
 
