@@ -40,10 +40,9 @@ def test_settings_that_would_be_called_alike_are_told_apart(make: Callable) -> N
 
 def test_data_of_one_name_and_two_hashes_is_marked(make: Callable) -> None:
     first, second = (make([[0.5]], data_digest=letter * 64) for letter in "ab")
-    summaries = [*summarise([first]), *summarise([second])]
-    assert [sheet.title[1] for sheet in sheets(summaries)] == [
-        "made-up @aaaaaaaa",
-        "made-up @bbbbbbbb",
+    assert [sheet.title[1] for sheet in sheets(summarise([first, second]))] == [
+        "made-up #aaaaaaaa",
+        "made-up #bbbbbbbb",
     ]
 
 

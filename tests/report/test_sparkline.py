@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from onward.report.sparkline import over_time, sparkline
+from onward.report.sparkline import sparkline, sparklines
 from onward.report.summary import by_setting, summarise
 
 NAN = float("nan")
@@ -25,35 +25,28 @@ def test_many_periods_are_averaged_with_their_neighbours() -> None:
 def test_methods_share_a_scale_and_the_last_period_has_no_next(make: Callable) -> None:
     high = make([[0.1, 0.9, 0.1], [0.1, 0.1, 0.7], [0.1, 0.1, 0.1]])
     low = make([[0.9, 0.2, 0.9], [0.9, 0.9, 0.3], [0.9, 0.9, 0.9]], method="nap")
-    found = over_time(summarise([high, low]), "next_domain")
+    found = sparklines(summarise([high, low]))
     assert found is not None
     assert (found.low, found.high) == (0.2, 0.9)
     assert found.lines == ("█▆ ", "▁▂ ")
-    assert found.words == "next-domain after each period"
+    assert found.words == "on the period after the last one learned"
 
 
-def test_of_detection_the_last_model_is_shown_on_every_period(make: Callable) -> None:
-    record = make([[0.5, NAN], [0.2, 0.8]], protocol="offline")
-    found = over_time(summarise([record]), "final")
+def test_where_all_is_learned_at_once_time_is_that_of_the_tests(make: Callable) -> None:
+    found = sparklines(summarise([make([[NAN, NAN], [0.2, 0.8]], protocol="offline")]))
     assert found is not None
     assert found.lines == ("▁█",)
+    assert found.words == "on each period, in the end"
 
 
-@pytest.mark.parametrize("matrix", [[[0.5]], [[NAN, 0.5], [NAN, NAN]]])
+@pytest.mark.parametrize("matrix", [[[0.5]], [[NAN, 0.5], [NAN, NAN]], [[NAN]]])
 def test_one_point_is_no_line(make: Callable, matrix: list[list[float]]) -> None:
-    assert over_time(summarise([make(matrix)]), "next_domain") is None
-
-
-def test_any_other_metric_shows_all_that_a_model_is_tested_on(make: Callable) -> None:
-    record = make([[0.2, 0.4], [0.6, 0.8]])
-    found = over_time(summarise([record]), "literature.gem_backward_transfer")
-    assert found is not None
-    assert np.allclose([found.low, found.high], [0.3, 0.7])
+    assert sparklines(summarise([make(matrix)])) is None
 
 
 def test_every_setting_of_the_demo_has_lines(demo: Callable) -> None:
     for setting in by_setting(summarise(demo())):
-        found = over_time(setting, "next_domain")
+        found = sparklines(setting)
         assert found is not None
         assert {len(line) for line in found.lines} == {7}
         assert {line[-1] for line in found.lines} == {" "}

@@ -16,6 +16,7 @@ from onward.cli import (
     evaluate,
     listing,
     pretrain,
+    report,
     reproduce,
     run,
     show,
@@ -44,6 +45,7 @@ app.command("pretrain")(pretrain.pretrain)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
 app.command("compare")(compare.compare)
+app.command("report")(report.report)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
 app.command("budget")(budget.budget)

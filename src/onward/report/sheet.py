@@ -72,15 +72,7 @@ def sheets(summaries: Sequence[Summary]) -> list[Sheet]:
 
     Data of one name and several hashes is marked by its hash: nothing of it was averaged.
     """
-    settings = by_setting(summaries)
-    hashes: dict[tuple[str, str], set[str]] = {}
-    for members in settings:
-        spec = members[0].spec
-        hashes.setdefault((spec.benchmark, spec.data), set()).add(spec.data_digest)
-    made = [
-        _sheet(members, mixed=len(hashes[members[0].spec.benchmark, members[0].spec.data]) > 1)
-        for members in settings
-    ]
+    made = [_sheet(members) for members in by_setting(summaries)]
     alike: dict[tuple[str, ...], list[int]] = {}
     for place, one in enumerate(made):
         alike.setdefault(one.title, []).append(place)
@@ -91,10 +83,9 @@ def sheets(summaries: Sequence[Summary]) -> list[Sheet]:
     return made
 
 
-def _sheet(members: Sequence[Summary], *, mixed: bool) -> Sheet:
-    spec = members[0].spec
-    data = f"{spec.data} @{spec.data_digest[:8]}" if mixed else spec.data
-    parts = [spec.benchmark, data, members[0].protocol, f"{spec.recipe_name} recipe"]
+def _sheet(members: Sequence[Summary]) -> Sheet:
+    first, spec = members[0], members[0].spec
+    parts = [spec.benchmark, first.data_name, first.protocol, f"{spec.recipe_name} recipe"]
     parts += [f"{name} {_limit(name, value)}" for name, value in spec.limits.items()]
     metrics = tuple(shown_metrics(members))
     limited = {**spec.protocol.get("limits", {}), **spec.limits}

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onward.report.sheet import COST_WORDS, Sheet, sheets
-from onward.report.sparkline import over_time
+from onward.report.sparkline import sparklines
 from onward.report.summary import Summary
 from onward.report.words import metric_words
 
@@ -49,7 +49,7 @@ class MethodsTable:
             How many blanks stand between two columns.
         """
         sheet = self.sheet
-        time = over_time(sheet.summaries, sheet.metrics[0]) if lines and sheet.metrics else None
+        time = sparklines(sheet.summaries) if lines else None
         note = sheet.note()
         if time is not None:
             note += f"; over time: {time.words}, {100 * time.low:.1f} to {100 * time.high:.1f}"
