@@ -133,7 +133,9 @@ def test_scores_on_other_data_are_not_compared_seed_by_seed(make: Callable) -> N
     assert all(metric.paired is None for metric in found.metrics)
 
 
-@pytest.mark.parametrize("name", ["iirc", "clad-c", "clad-d", "tic"])
+@pytest.mark.parametrize(
+    "name", ["iirc", "clad-c", pytest.param("clad-d", marks=pytest.mark.slow), "tic"]
+)
 def test_answers_of_every_kind_can_be_held_side_by_side(name: str) -> None:
     made = tiny_like(BENCHMARKS[name])
     a, b = (onward.run(made, method) for method in ("finetune", "nap"))

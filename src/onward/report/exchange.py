@@ -119,48 +119,33 @@ class _Runs:
     """The runs below some paths, each read when its turn comes, and what became of the others."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
+        # Copies of one run are read together, so that it counts once.
+        self._copies: dict[str, list[Path]] = {}
+        specs: dict[str, RunSpec] = {}
         folders = {folder.resolve(): folder for root in roots for folder in find_folders(root)}
-        self._folders = list(folders.values())
-        self._labels = method_labels(list(self._specs()))
-        self.read = self.unfinished = 0
-        self.left_out: list[LeftOut] = []
-
-    def _specs(self) -> Iterator[RunSpec]:
-        seen: set[str] = set()
-        for folder in self._folders:
+        for folder in folders.values():
             try:
                 spec = read_spec(folder)
             except OnwardError:
+                self._copies[str(folder)] = [folder]
                 continue
-            if spec.without_seed() not in seen:
-                seen.add(spec.without_seed())
-                yield spec
+            self._copies.setdefault(spec.hash, []).append(folder)
+            specs.setdefault(spec.without_seed(), spec)
+        self._labels = method_labels(list(specs.values()))
+        self.read = self.unfinished = 0
+        self.left_out: list[LeftOut] = []
 
     def __iter__(self) -> Iterator[RunRecord]:
-        first: dict[str, Path] = {}
-        for folder in self._folders:
-            found = collect([folder])
+        for folders in self._copies.values():
+            found = collect(folders)
             self.left_out += found.left_out
             for record in found.records:
-                before = first.setdefault(record.spec.hash, folder)
-                if before != folder:
-                    _refuse_another(before, record)
-                    continue
                 self.read += 1
                 self.unfinished += not record.complete
                 yield record
 
     def label(self, record: RunRecord) -> str:
         return self._labels[record.spec.without_seed()]
-
-
-def _refuse_another(before: Path, record: RunRecord) -> None:
-    (first,) = collect([before]).records
-    if first.scores != record.scores:
-        raise OnwardError(
-            f"expected one result for {record.spec.method} with seed {record.spec.seed}, found two "
-            f"that differ, in {before} and {record.path}; move one of them away"
-        )
 
 
 def _about(record: RunRecord, label: str) -> dict[str, Any]:
