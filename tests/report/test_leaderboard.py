@@ -12,7 +12,7 @@ from resubmitted import resubmitted
 import onward
 from onward.checks.tiny import tiny_benchmark
 from onward.errors import OnwardError
-from onward.report.commands import command
+from onward.report.commands import commands
 from onward.report.leaderboard import Leaderboard, leaderboard, memory_words
 from onward.report.leaderboard_board import board_table
 from onward.report.leaderboard_site import MARK, write_site
@@ -160,20 +160,26 @@ def test_a_folder_with_a_problem_is_listed_and_not_ranked(submitted: Path, tmp_p
         assert str(tmp_path) not in page.read_text()
 
 
-def test_the_same_run_with_other_scores_is_refused(submitted: Path, tmp_path: Path) -> None:
+def test_two_results_of_one_spec_are_both_refused(submitted: Path, tmp_path: Path) -> None:
     (run, *_) = sorted((submitted / "mine" / "tiny" / "er").iterdir())
     (other, *_) = sorted((submitted / "mine" / "tiny" / "nap").iterdir())
     spec = json.loads((run / "spec.json").read_text())
+    shutil.copytree(submitted / "theirs", tmp_path / "theirs")
     shutil.copytree(run, tmp_path / "a" / "tiny" / "er" / run.name)
     resubmitted(other, tmp_path / "b", **spec)
     found = leaderboard(collect([tmp_path]))
-    (refused,) = found.refused
-    assert "twice with other scores" in refused.reasons[0]
-    # The same scores twice are one run.
-    shutil.copytree(run, tmp_path / "c" / "tiny" / "er" / run.name)
-    again = leaderboard(collect([tmp_path]))
-    assert len(again.refused) == 1
-    assert [len(entry.summary.records) for entry in again.boards[0].entries] == [1]
+    assert len(found.refused) == 2
+    assert all("two that differ" in each.reasons[0] for each in found.refused)
+
+
+def test_a_seed_that_was_copied_is_refused(submitted: Path, tmp_path: Path) -> None:
+    (run, *_) = sorted((submitted / "mine" / "tiny" / "er").iterdir())
+    shutil.copytree(submitted / "theirs", tmp_path / "theirs")
+    shutil.copytree(run, tmp_path / "a" / "tiny" / "er" / run.name)
+    resubmitted(run, tmp_path / "b", seed=7)
+    found = leaderboard(collect([tmp_path]))
+    assert len(found.refused) == 2
+    assert all("a copy under another name" in each.reasons[0] for each in found.refused)
 
 
 def test_nothing_to_accept_is_said(submitted: Path, tmp_path: Path) -> None:
@@ -211,7 +217,8 @@ def test_an_entry_s_page_has_what_is_needed_to_believe_it(
     entry = next(e for e in found.boards[0].entries if e.summary.label == "er")
     for record in entry.summary.records:
         assert record.spec.hash in text
-    assert command(entry.summary.spec, (0, 1)) in text
+    (command,) = commands(record.spec for record in entry.summary.records)
+    assert command in text
     assert "--method er --seeds 0-1" in text
     assert f"{100 * entry.summary.matrix[0, 1]:.1f}" in text
     assert entry.summary.spec.data_digest in text

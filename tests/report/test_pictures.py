@@ -13,9 +13,9 @@ from onward.checks.tiny import tiny_benchmark
 from onward.checks.tiny_boxes import tiny_boxes
 from onward.checks.tiny_pairs import tiny_pairs
 from onward.report.drive import accuracy_by
-from onward.report.figures import to_svg
 from onward.report.pictures import PICTURES, Picture
 from onward.report.provenance import stream_card
+from onward.report.style import to_svg
 from onward.report.summary import Summary, summarise
 from onward.types import Array, Benchmark, Budget, View
 

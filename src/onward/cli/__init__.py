@@ -10,12 +10,14 @@ from onward import __version__
 from onward.cli import (
     budget,
     check,
+    compare,
     data,
     demo,
     evaluate,
     leaderboard,
     listing,
     pretrain,
+    report,
     reproduce,
     run,
     show,
@@ -43,6 +45,8 @@ app.command("run")(run.run)
 app.command("pretrain")(pretrain.pretrain)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
+app.command("compare")(compare.compare)
+app.command("report")(report.report)
 app.command("leaderboard")(leaderboard.leaderboard)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)

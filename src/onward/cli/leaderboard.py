@@ -13,6 +13,7 @@ from onward.report.leaderboard import leaderboard as ranked
 from onward.report.leaderboard_site import write_site
 from onward.reproduce.published_rows import published_rows
 from onward.results.collect import collect
+from onward.results.keys import known_keys, read_keys
 
 _NAMED = 5
 
@@ -22,16 +23,21 @@ def leaderboard(
     *,
     out: Annotated[Path, typer.Option(help="The folder of the site.")] = Path("site"),
     title: Annotated[str, typer.Option(help="What is written above it.")] = "Leaderboard",
+    key: Annotated[
+        Path | None, typer.Option(help="What tests must be, as onward data key wrote it.")
+    ] = None,
 ) -> None:
     """Make a static site of the runs in a folder, ranked, beside what papers published.
 
     Every run folder is checked first, as onward check results does; one with a problem is not
     ranked, and a page says why. Ranks begin anew for each edition of the data, recipe and budget.
     """
-    collected = collect([results])
+    # Whole paths, which the site then shortens to what lies below the folder.
+    collected = collect([results.resolve()])
     published = published_rows(TABLES.values())
-    with reading(len(collected.records), "runs", "checking") as progress:
-        found = ranked(collected, published, lambda folder: progress(1))
+    keys = known_keys() if key is None else known_keys() | read_keys(key)
+    with reading(len(collected.records), "run folders", "checking") as progress:
+        found = ranked(collected, published, keys, progress)
     page = write_site(found, out, results, title)
     screen = console()
     for board in found.boards:
@@ -45,5 +51,7 @@ def leaderboard(
     more = len(found.refused) - _NAMED
     if more > 0:
         screen.print(f"[yellow]{more} more are not accepted: refused.html names them[/]")
+    for note in found.notes:
+        screen.print(f"[yellow]note[/]: {escape(note)}", soft_wrap=True)
     accepted = found.checked - len(found.refused)
     screen.print(f"{accepted} of {found.checked} runs accepted; the site: {page}", soft_wrap=True)

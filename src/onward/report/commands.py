@@ -1,71 +1,95 @@
-"""Commands that make runs again, read out of their specs."""
+"""What to type to get the same runs, read off their specs."""
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from onward.benchmarks import BENCHMARKS
 from onward.results.schema import RunSpec
 
-_FOLDER = "DATA"
-# What `--data` calls data that comes with Onward; all other data lies in somebody's folder.
-_EMBEDDED = ("emoji", "street")
+# Options of the command line that have another name in a spec.
+_RENAMED = {"feature_columns": "feature_column"}
 
 
-def command(spec: RunSpec, seeds: Sequence[int]) -> str:
-    """Return the command that runs a method again under some seeds.
-
-    Data that does not come with Onward lies where only its owner knows: it is called ``DATA``.
-
-    Examples
-    --------
-    >>> spec = RunSpec(
-    ...     benchmark="clear", data="emoji", data_digest="d", task="one_label",
-    ...     protocol={"name": "iid"}, recipe_name="cpu", recipe={"model": "linear"}, method="er",
-    ...     method_options={"memory": 100}, limits={"iterations": 50}, seed=0, periods=["2017"],
-    ... )
-    >>> command(spec, [0, 1, 2, 5])
-    'onward run clear --data emoji --protocol iid --recipe cpu --model linear --method er \
---option memory=100 --budget iterations=50 --seeds 0-2,5'
-    """
-    given: list[tuple[str, Any]] = [
-        ("data", spec.data if spec.data in _EMBEDDED else _FOLDER),
-        ("protocol", spec.protocol["name"]),
-        ("recipe", spec.recipe_name),
-        ("model", spec.recipe.get("model")),
-        *spec.benchmark_options.items(),
-        *(("training", f"{key}={_plain(value)}") for key, value in spec.recipe_changes.items()),
-        ("method", spec.method),
-        *(("option", f"{key}={_plain(value)}") for key, value in spec.method_options.items()),
-        *(("budget", f"{key}={value:.15g}") for key, value in spec.limits.items()),
-        ("seeds", seed_ranges(seeds)),
-    ]
-    words = ["onward", "run", spec.benchmark]
-    for name, value in given:
-        if value is None or value is False:
-            continue
-        words.append(f"--{name.replace('_', '-')}")
-        if value is not True:
-            words.append(_plain(value))
-    return shlex.join(words)
+def commands(specs: Iterable[RunSpec]) -> list[str]:
+    """Return the commands that make these runs, methods and seeds together where they can be."""
+    by_method: dict[tuple[str, ...], dict[str, set[int]]] = {}
+    for spec in specs:
+        by_method.setdefault(tuple(_words(spec)), {}).setdefault(spec.method, set()).add(spec.seed)
+    found = []
+    for words, methods in by_method.items():
+        by_seeds: dict[str, list[str]] = {}
+        for method, seeds in methods.items():
+            by_seeds.setdefault(seed_range(seeds), []).append(method)
+        for seeds_, names in by_seeds.items():
+            chosen = [part for name in names for part in ("--method", name)]
+            command = ["onward", "run", *words, *chosen, "--seeds", seeds_]
+            found.append(" ".join(map(shlex.quote, command)))
+    return found
 
 
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def seed_ranges(seeds: Sequence[int]) -> str:
-    """Write seeds as ``--seeds`` takes them.
+def seed_range(seeds: Iterable[int]) -> str:
+    """Write seeds as short as the command line takes them.
 
     Examples
     --------
-    >>> seed_ranges([3, 0, 1, 2, 7]), seed_ranges([4])
-    ('0-3,7', '4')
+    >>> seed_range([0, 1, 2, 5, 7, 8])
+    '0-2,5,7-8'
     """
-    runs: list[list[int]] = []
-    for seed in sorted(set(seeds)):
-        if runs and seed == runs[-1][-1] + 1:
-            runs[-1].append(seed)
+    parts: list[list[int]] = []
+    for seed in sorted(seeds):
+        if parts and seed == parts[-1][-1] + 1:
+            parts[-1].append(seed)
         else:
-            runs.append([seed])
-    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+            parts.append([seed])
+    return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+
+
+def _words(spec: RunSpec) -> Iterator[str]:
+    protocol = str(spec.protocol["name"])
+    yield from (spec.benchmark, "--data", spec.data, "--protocol", protocol)
+    if spec.recipe_name != "cpu":
+        yield from ("--recipe", spec.recipe_name)
+    if spec.recipe.get("model"):
+        yield from ("--model", str(spec.recipe["model"]))
+    for name, value in {**spec.benchmark_options, **_of_protocol(spec)}.items():
+        yield from _option(_RENAMED.get(name, name), value)
+    for name, value in spec.recipe_changes.items():
+        yield from ("--training", _pair(name, value))
+    for name, value in spec.method_options.items():
+        yield from ("--option", _pair(name, value))
+    for name, value in spec.limits.items():
+        yield from ("--budget", f"{name}={value:.15g}")
+
+
+def _of_protocol(spec: RunSpec) -> dict[str, Any]:
+    """Return what was asked of the protocol beyond its name."""
+    listed = BENCHMARKS[spec.benchmark].protocols if spec.benchmark in BENCHMARKS else {}
+    usual = listed.get(str(spec.protocol["name"]))
+    if usual is None:
+        return {}
+    asked = {"grain": (spec.protocol.get("batch"), usual.batch)}
+    asked["curve"] = (spec.protocol.get("curve"), usual.curve)
+    return {name: found for name, (found, default) in asked.items() if found != default}
+
+
+def _option(name: str, value: Any) -> Iterator[str]:
+    flag = f"--{name.replace('_', '-')}"
+    if value is True:
+        yield flag
+    elif isinstance(value, list):
+        for item in value:
+            yield from (flag, str(item))
+    elif value not in (None, False):
+        yield from (flag, str(value))
+
+
+def _pair(name: str, value: Any) -> str:
+    plain = value if isinstance(value, str) else json.dumps(value)
+    return f"{name}={plain}"
+
+
+def as_words(options: Mapping[str, Any]) -> str:
+    """Write options one after the other."""
+    return ", ".join(f"{name} {value}" for name, value in options.items() if value is not None)

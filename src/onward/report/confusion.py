@@ -10,8 +10,8 @@ from matplotlib.image import AxesImage
 
 from onward.metrics.iirc_levels import confusion
 from onward.report.answers import Answers, answers
-from onward.report.figures import FAINT, MAP, styled
 from onward.report.labels import short
+from onward.report.style import FAINT, MAP, styled
 from onward.results.record import RunRecord
 
 _TRUTH = "as it is"

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from onward.data.soda_words import CATEGORIES, CITIES, LOCATIONS, PERIODS, WEATHERS
-from onward.report.figures import COLOURS, FAINT, INK, RULE, styled
 from onward.report.labels import spread_apart
+from onward.report.style import COLOURS, FAINT, INK, RULE, styled
 from onward.report.summary import TEST
 from onward.results import predictions
 from onward.results.record import RunRecord

@@ -68,6 +68,7 @@ def label_starts(
             fontweight="bold",
             arrowprops={"arrowstyle": "-", "color": palette[label], "lw": 0.6, "alpha": 0.6},
             annotation_clip=False,
+            gid=label,
         )
 
 
@@ -144,6 +145,7 @@ def label_points(axes: Axes, points: Mapping[str, Point], palette: Mapping[str, 
             fontsize=_SIZE,
             fontweight="bold",
             color=palette[label],
+            gid=label,
         )
 
 

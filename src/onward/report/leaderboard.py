@@ -11,12 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
+from onward.benchmarks.rules import rules
 from onward.errors import OnwardError
 from onward.report.comparison import Comparison, compare_methods, decided_best
 from onward.report.published import PublishedRow
 from onward.report.summary import Summary, by_setting, shown_metrics, summarise
-from onward.results.check import check_folder
+from onward.results.check_many import check_results
 from onward.results.collect import Collected
+from onward.results.keys import Keys
 from onward.results.record import RunRecord
 from onward.results.schema import RunSpec
 
@@ -108,17 +110,19 @@ class Board:
 
 @dataclass(frozen=True, eq=False)
 class Leaderboard:
-    """All boards, and what was not accepted."""
+    """All boards, what was not accepted, and what the check could not tell."""
 
     boards: tuple[Board, ...]
     refused: tuple[Refused, ...]
     checked: int
+    notes: tuple[str, ...] = ()
 
 
 def leaderboard(
     collected: Collected,
     published: Sequence[PublishedRow] = (),
-    watch: Callable[[Path], object] = lambda folder: None,
+    keys: Keys | None = None,
+    progress: Callable[[int], None] = lambda done: None,
 ) -> Leaderboard:
     """Check every run folder, and rank those with which all is well.
 
@@ -128,55 +132,43 @@ def leaderboard(
         What `onward.results.collect.collect` found.
     published
         The rows of papers; those of protocols that have no entry are left out.
-    watch
-        Called with each folder once it is checked.
+    keys
+        What tests must be; by default what the package knows.
+    progress
+        Called with 1 after each folder that was checked.
 
     Raises
     ------
     OnwardError
         Where no run can be accepted.
     """
-    refused = [Refused(each.folder, (each.reason,)) for each in collected.left_out]
-    accepted: dict[str, RunRecord] = {}
-    for record in collected.records:
-        reasons = _reasons(record, accepted)
-        if reasons:
-            refused.append(Refused(record.path or Path(), reasons))
-        else:
-            accepted.setdefault(record.spec.hash, record)
-        watch(record.path or Path())
+    folders = [record.path for record in collected.records if record.path is not None]
+    checked = check_results(folders, keys, rules(), progress)
+    wrong = checked.wrong
+    refused = [
+        *(Refused(each.folder, (each.reason,)) for each in collected.left_out),
+        *(Refused(folder, tuple(reasons)) for folder, reasons in wrong.items()),
+    ]
+    accepted = [record for record in collected.records if record.path not in wrong]
     if not accepted:
         raise OnwardError(
             f"expected at least one run that can be accepted, found none among {len(refused)}; "
             f"the first, {refused[0].folder}: {refused[0].reasons[0]}. See: onward check results "
             "DIR"
         )
-    checked = len(collected.records) + len(collected.left_out)
-    return Leaderboard(tuple(_boards(accepted.values(), published)), tuple(refused), checked)
-
-
-def _reasons(record: RunRecord, accepted: dict[str, RunRecord]) -> tuple[str, ...]:
-    """Return why a run cannot be accepted; nothing if it can."""
-    if record.path is None:
-        return ("it has no folder that could be checked",)
-    found = tuple(finding.problem for finding in check_folder(record.path))
-    twin = accepted.get(record.spec.hash)
-    if not found and twin is not None and twin.scores != record.scores:
-        return (f"the same run is there twice with other scores; the other one is {twin.path}",)
-    return found
+    return Leaderboard(
+        boards=tuple(_boards(accepted, published)),
+        refused=tuple(refused),
+        checked=len(collected.records) + len(collected.left_out),
+        notes=checked.notes,
+    )
 
 
 def _boards(records: Iterable[RunRecord], published: Sequence[PublishedRow]) -> list[Board]:
-    # One hash of data at a time: what is called alike need not be the same.
-    by_data: dict[tuple[str, str, str], list[RunRecord]] = {}
-    for record in records:
-        spec = record.spec
-        by_data.setdefault((spec.benchmark, spec.data, spec.data_digest), []).append(record)
     divisions: dict[tuple[str, str], list[Division]] = {}
-    for _, some in sorted(by_data.items()):
-        for setting in by_setting(summarise(some)):
-            place = (setting[0].spec.benchmark, setting[0].protocol)
-            divisions.setdefault(place, []).append(_division(setting))
+    for setting in by_setting(summarise(records)):
+        place = (setting[0].spec.benchmark, setting[0].protocol)
+        divisions.setdefault(place, []).append(_division(setting))
     return [
         Board(
             benchmark,
@@ -191,8 +183,7 @@ def _boards(records: Iterable[RunRecord], published: Sequence[PublishedRow]) -> 
 def _division(setting: Sequence[Summary]) -> Division:
     metrics = tuple(shown_metrics(setting))
     if not metrics:
-        entries = tuple(Entry(item, None, None) for item in setting)
-        return Division(entries, metrics, decided=False)
+        return Division(tuple(Entry(item, None, None) for item in setting), (), decided=False)
     headline = metrics[0]
 
     def quality(item: Summary) -> float:

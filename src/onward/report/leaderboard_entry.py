@@ -7,10 +7,11 @@ import numpy as np
 import pydantic
 
 from onward.errors import OnwardError
-from onward.report.commands import command
-from onward.report.figures import INK, MAP, score_limits
+from onward.report.commands import commands
+from onward.report.figures import score_limits
 from onward.report.leaderboard import Division, Entry, amount
 from onward.report.provenance import StreamCard, environments, stream_card
+from onward.report.style import INK, MAP
 from onward.report.summary import MISSING, Summary
 from onward.report.words import metric_words
 from onward.results.predictions import POOLED
@@ -43,7 +44,7 @@ def entry_content(entry: Entry, division: Division) -> dict[str, Any]:
         "static": _static(summary),
         "runs": _runs(summary, division),
         "costs": _costs(summary),
-        "command": command(spec, summary.seeds),
+        "commands": commands(record.spec for record in summary.records),
         "spec": spec.model_copy(update={"seed": 0}).model_dump_json(indent=1),
         "card": card_of(summary),
         "machines": _machines(summary),
@@ -109,7 +110,7 @@ def _matrix(summary: Summary, division: Division) -> list[dict[str, Any]]:
     shades = mpl.colormaps[MAP]
     rows = []
     for period, scores in zip(summary.spec.periods, summary.matrix, strict=True):
-        cells = []
+        cells: list[dict[str, str] | None] = []
         for score in scores:
             if np.isnan(score):
                 cells.append(None)

@@ -86,6 +86,7 @@ def _pages(found: Leaderboard, root: Path, title: str) -> Iterator[tuple[str, st
         for entry in board.entries
     }
     refused = [_refused(each, root) for each in found.refused]
+    notes = [note.replace(f"{root}/", "") for note in found.notes]
     yield MARK, _as_data(found, boards, entries, refused)
     yield (
         "index.html",
@@ -100,7 +101,9 @@ def _pages(found: Leaderboard, root: Path, title: str) -> Iterator[tuple[str, st
     )
     yield (
         "refused.html",
-        render("leaderboard_refused.html.j2", (), title="Not accepted", refused=refused),
+        render(
+            "leaderboard_refused.html.j2", (), title="Not accepted", refused=refused, notes=notes
+        ),
     )
     for board, page in boards.items():
         yield (
@@ -158,13 +161,8 @@ def _refused(each: Refused, root: Path) -> dict[str, Any]:
     """Name a folder as seen from the root: where it lies on this machine is nobody's business."""
     folder = each.folder.resolve()
     name = str(folder.relative_to(root)) if folder.is_relative_to(root) else folder.name
-    spellings = {str(folder), str(each.folder)} - {"."}
-    reasons = []
-    for reason in each.reasons:
-        for spelling in sorted(spellings, key=len, reverse=True):
-            reason = reason.replace(spelling, name)
-        reasons.append(reason.replace(f"{root}/", ""))
-    return {"folder": name, "reasons": reasons}
+    reasons = [reason.replace(str(folder), name) for reason in each.reasons]
+    return {"folder": name, "reasons": [reason.replace(f"{root}/", "") for reason in reasons]}
 
 
 def _as_data(

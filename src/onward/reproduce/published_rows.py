@@ -43,7 +43,7 @@ def _rows(table: PaperTable) -> Iterator[PublishedRow]:
             if column.name not in names or value.mean is None:
                 continue
             run = runs[row.name].get(column.protocol)
-            protocol = column.protocol if run is None else run.source.protocol
+            protocol = (run and run.source.protocol) or column.protocol
             edition = ", ".join(filter(None, (table.edition, column.edition)))
             values.setdefault((protocol, edition), {})[names[column.name]] = PublishedValue(
                 value.mean / 100,

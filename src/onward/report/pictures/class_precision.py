@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from onward.report.figures import FAINT, RULE, styled
 from onward.report.labels import short
 from onward.report.pictures.domain_matrices import Runs
 from onward.report.pictures.lines import MOST, looks, name_below
 from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard
+from onward.report.style import FAINT, RULE, styled
 from onward.report.summary import Summary
 from onward.types import Array
 

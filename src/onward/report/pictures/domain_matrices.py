@@ -6,11 +6,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from onward.report.figures import FAINT, INK, MAP, styled
 from onward.report.labels import short
 from onward.report.pictures.lines import MOST
 from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard
+from onward.report.style import AS_DRAWN, FAINT, INK, MAP, styled
 from onward.report.summary import Summary
 from onward.results.record import RunRecord
 from onward.types import Array
@@ -81,10 +81,10 @@ def _matrix(axes: Axes, matrices: Array, periods: Sequence[str], most: float) ->
         if np.isnan(value):
             continue
         colour = "white" if value < 0.6 * most else INK
-        axes.text(j, i - 0.1, f"{value:.0f}", ha="center", va="center", fontsize=11, color=colour)
+        look = {"ha": "center", "va": "center", "color": colour, "gid": AS_DRAWN}
+        axes.text(j, i - 0.1, f"{value:.0f}", fontsize=11, **look)
         if np.isfinite(spread[i, j]):
-            text = f"±{spread[i, j]:.0f}"
-            axes.text(j, i + 0.28, text, ha="center", va="center", fontsize=7.5, color=colour)
+            axes.text(j, i + 0.28, f"±{spread[i, j]:.0f}", fontsize=7.5, **look)
     axes.set_xticks(range(len(periods)), periods)
     axes.set_yticks(range(len(periods)), periods)
     axes.tick_params(length=0)

@@ -9,22 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from onward.report.figures import COLOURS, FAINT, RULE, colours, styled
 from onward.report.labels import short, spread_apart
-from onward.report.summary import MISSING, Summary
+from onward.report.style import COLOURS, FAINT, colours, percent_axis, styled
+from onward.report.summary import MISSING
 from onward.types import Array
 
-MOST = 10
+MOST = len(COLOURS)
 """How many methods a picture holds; those that lead come first."""
-# What a score says, in words, by task kind: anything else is called a score.
-_WORDS = {
-    "one_label": "right answers",
-    "many_labels": "pw-Jaccard",
-    "boxes": "mAP at an overlap of 0.5",
-    "image_text": "recall at 1",
-}
 _TICKS = 9
-_STYLES = ("-", "--", ":")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +30,6 @@ class Panel:
     def known(self) -> bool:
         """Whether there is anything to draw."""
         return any(np.isfinite(scores).any() for scores in self.lines.values())
-
-
-def score_words(setting: Sequence[Summary]) -> str:
-    """Return what the scores of a setting are called."""
-    return _WORDS.get(setting[0].spec.task, "score")
 
 
 @styled
@@ -73,13 +60,9 @@ def line_panels(panels: Sequence[Panel], places: Sequence[str], score: str, alon
         _places(axes, places, len(panels))
         axes.set_title(panel.title if len(panels) > 1 else "", loc="left", fontweight="bold")
         axes.set_xlabel(along, color=FAINT)
-        axes.yaxis.set_major_formatter("{x:g} %")
-        axes.grid(axis="y", color=RULE, lw=0.8)
-        axes.set_axisbelow(True)
+        percent_axis(axes, score if axes in grid[:, 0] else "")
     for axes in grid.ravel()[len(panels) :]:
         axes.set_axis_off()
-    for axes in grid[:, 0]:
-        axes.set_ylabel(score, color=FAINT)
     if len(panels) == 1:
         _name_ends(grid[0, 0], panels[0], styles)
     else:
@@ -88,12 +71,8 @@ def line_panels(panels: Sequence[Panel], places: Sequence[str], score: str, alon
 
 
 def looks(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Give each method its colour, the same as elsewhere, and dashes where colours come again."""
-    palette = colours(labels)
-    return {
-        label: {"color": palette[label], "ls": _STYLES[at // len(COLOURS) % len(_STYLES)], "lw": 2}
-        for at, label in enumerate(sorted(set(labels)))
-    }
+    """Give each method its look, the same as elsewhere."""
+    return {label: {"color": colour, "lw": 2} for label, colour in colours(labels).items()}
 
 
 def name_below(figure: Figure, styles: Mapping[str, Mapping[str, Any]]) -> None:

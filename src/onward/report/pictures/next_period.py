@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onward.report.pictures.lines import MOST, Panel, line_panels, score_words, spoken
+from onward.report.pictures.lines import MOST, Panel, line_panels, spoken
 from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard
 from onward.report.summary import Summary
+from onward.report.words import score_words
 
 
 def next_period_picture(setting: Sequence[Summary], card: StreamCard | None) -> list[Picture]:
@@ -17,7 +18,7 @@ def next_period_picture(setting: Sequence[Summary], card: StreamCard | None) -> 
     if not panel.known:
         return []
     periods = setting[0].spec.periods[1:]
-    score = score_words(setting)
+    score = score_words(setting[0].spec.task)
     return [
         Picture(
             "Right tomorrow, period by period",

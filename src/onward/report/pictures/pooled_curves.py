@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onward.report.pictures.lines import MOST, Panel, line_panels, score_words, spoken
+from onward.report.pictures.lines import MOST, Panel, line_panels, spoken
 from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard
 from onward.report.summary import Summary
+from onward.report.words import score_words
 from onward.results.predictions import POOLED
 
 
@@ -29,7 +30,7 @@ def pooled_picture(setting: Sequence[Summary], card: StreamCard | None) -> list[
     )
     if not panel.known:
         return []
-    periods, score = setting[0].spec.periods, score_words(setting)
+    periods, score = setting[0].spec.periods, score_words(setting[0].spec.task)
     return [
         Picture(
             "All labels so far, period by period",

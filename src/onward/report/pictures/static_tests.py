@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onward.report.pictures.lines import MOST, Panel, line_panels, score_words, spoken
+from onward.report.pictures.lines import MOST, Panel, line_panels, spoken
 from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard
 from onward.report.summary import Summary
+from onward.report.words import score_words
 from onward.results.predictions import POOLED
 
 # As many as a page's width and height hold.
@@ -29,7 +30,7 @@ def static_picture(setting: Sequence[Summary], card: StreamCard | None) -> list[
     panels = [panel for panel in panels if panel.known]
     if not panels:
         return []
-    periods, score = setting[0].spec.periods, score_words(setting)
+    periods, score = setting[0].spec.periods, score_words(setting[0].spec.task)
     left_out = len(tests) - len(panels)
     more = f" {left_out} more are in the run folders." if left_out else ""
     words = " ".join(f"{panel.title}: {spoken(panel, periods)}." for panel in panels)
