@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,11 +14,12 @@ import onward
 from onward.checks.tiny import tiny_benchmark
 from onward.errors import OnwardError
 from onward.report.commands import commands
-from onward.report.leaderboard import Leaderboard, leaderboard, memory_words
+from onward.report.leaderboard import Leaderboard, budget_words, leaderboard, memory_words
 from onward.report.leaderboard_board import board_table
 from onward.report.leaderboard_site import MARK, write_site
 from onward.report.published import PublishedRow, PublishedValue
 from onward.results.collect import collect
+from onward.results.record import RunRecord
 
 EVIL = '"><script>alert("x")</script><img src=//evil.example/x>'
 PUBLISHED = (
@@ -139,6 +141,14 @@ def test_budgets_and_memories_are_told_apart(submitted: Path, tmp_path: Path) ->
     assert budgets == {"no limit": 3, "iterations ≤ 5000": 1}
     memories = {entry.summary.label: memory_words(entry.summary) for entry in board.entries}
     assert (memories["finetune"], memories["er"]) == ("none", "up to 1,000")
+
+
+def test_what_a_protocol_exempts_competes_by_itself(make: Callable[..., RunRecord]) -> None:
+    budget = {"name": "budget", "tests": "all", "limits": {"macs": 6e10}, "exempt": ["oracle"]}
+    free = make([[0.5]], method="oracle").spec.model_copy(update={"protocol": budget})
+    bound = free.model_copy(update={"method": "er", "limits": {"macs": 6e10}})
+    assert budget_words(free) == "exempt from the limit of macs"
+    assert budget_words(bound) == "macs ≤ 60 G"
 
 
 def test_a_folder_with_a_problem_is_listed_and_not_ranked(submitted: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from onward.benchmarks.rules import rules
+from onward.budget import COMPUTE
 from onward.errors import OnwardError
 from onward.report.comparison import Comparison, compare_methods, decided_best
 from onward.report.published import PublishedRow
@@ -217,12 +218,18 @@ def budget_words(spec: RunSpec) -> str:
     >>> budget_words(spec)
     'macs ≤ 63.4 G'
     """
-    limits = {**spec.protocol.get("limits", {}), **spec.limits}
-    if not limits:
-        return "no limit"
-    return ", ".join(
-        f"{name.replace('_', ' ')} ≤ {amount(value)}" for name, value in sorted(limits.items())
-    )
+    allowed = dict(spec.protocol.get("limits", {}))
+    # Methods that are defined by more work are named by the protocol, and compete by themselves.
+    exempt = spec.method in spec.protocol.get("exempt", ())
+    free = [name for name in allowed if exempt and name in COMPUTE and name not in spec.limits]
+    limits = {name: value for name, value in (allowed | spec.limits).items() if name not in free}
+    words = [f"{_called(name)} ≤ {amount(value)}" for name, value in sorted(limits.items())]
+    words += [f"exempt from the limit of {_called(name)}" for name in free]
+    return ", ".join(words) or "no limit"
+
+
+def _called(limit: str) -> str:
+    return limit.replace("_", " ")
 
 
 def amount(value: float) -> str:
