@@ -54,7 +54,6 @@ def results_table(
         _number("CPU", "seconds", 2),
         _number("arithmetic", f"{word} multiply-adds".strip(), 2),
         _number("stored", "samples", 0),
-        _number("size", "parameters", 0),
         _number("seeds", "", 0),
     ]
     rows = [
@@ -91,7 +90,8 @@ def results_table(
 
 
 def _measured(heading: str, note: str) -> dict[str, Any]:
-    return {"heading": heading, "note": note, "kind": "measure"}
+    unbroken = heading.replace("-", "\N{NON-BREAKING HYPHEN}")
+    return {"heading": unbroken, "note": note, "kind": "measure"}
 
 
 def _number(heading: str, note: str, digits: int) -> dict[str, Any]:
@@ -131,8 +131,7 @@ def _unit(group: Sequence[Summary]) -> tuple[float, str]:
 def _cost(item: Summary, unit: float) -> list[float | None]:
     spent = item.cost
     macs = round(spent["macs"] / unit, 4) if spent["macs"] else None
-    whole = [round(spent[name]) for name in ("stored_samples", "parameters")]
-    return [round(spent["cpu_seconds"], 3), macs, *whole]
+    return [round(spent["cpu_seconds"], 3), macs, round(spent["stored_samples"])]
 
 
 def _coloured(colour: str | None) -> dict[str, str]:
