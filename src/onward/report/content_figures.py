@@ -42,7 +42,6 @@ class Plot:
     caption: str
     svg: Markup | None = None
     image: str | None = None
-    tag: str = ""
     numbers: Numbers | None = None
 
     @property
@@ -90,7 +89,6 @@ class Studio:
             caption=words.caption,
             svg=None if image else svg,
             image=image,
-            tag=words.tag,
             numbers=words.numbers,
         )
         self.room -= shown.size
@@ -130,7 +128,6 @@ def _over_time(shown: Sequence[Summary], score: str, look: Look, studio: Studio)
     )
     words = Plot(
         title="Over time",
-        tag=look.tag,
         caption=f"Over time: the score on {WORDS[where]}. Lines are means over seeds, bands one "
         "standard deviation to either side.",
         alt=f"The score on {WORDS[where]}, period after period. {ends}",
@@ -166,7 +163,6 @@ def _by_distance(
     )
     words = Plot(
         title="Against time distance",
-        tag=look.tag,
         caption="Against time: the score by how many periods lie between the last one learned and "
         "the one tested. Only the model of the first period reaches the largest distance: methods "
         "that learn it alike meet there.",
@@ -196,7 +192,6 @@ def costs(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plot]:
         ]
         words = Plot(
             title=title,
-            tag=look.tag,
             caption=f"Quality against cost: {name} ({what}) with one standard deviation over "
             "seeds. The dashed line joins the methods that no other beats on both counts: "
             f"{', '.join(front)}. A marker's area grows with the samples that a method keeps.",
@@ -236,7 +231,7 @@ def pictures(
             notes.append(f"The picture {name!r} could not be drawn: {error}.")
             continue
         for picture in drawn:
-            words = Plot(picture.title, picture.alt, picture.caption, tag=look.tag)
+            words = Plot(picture.title, picture.alt, picture.caption)
             found += studio.show(_given(picture.figure), words, look.numbers)
     return found, notes
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from matplotlib.axes import Axes
 
@@ -39,30 +40,36 @@ def _lowest(group: list[float], gap: float) -> float:
     return sum(group) / len(group) - (len(group) - 1) * gap / 2
 
 
-def label_starts(
-    axes: Axes, starts: Mapping[str, tuple[float, float]], palette: Mapping[str, str]
+def label_ends(
+    axes: Axes,
+    ends: Mapping[str, tuple[float, float]],
+    palette: Mapping[str, str],
+    *,
+    side: Literal["left", "right"],
 ) -> None:
-    """Write the name of each line beside its left end.
+    """Write the name of each line beside one of its ends.
 
     Parameters
     ----------
     axes
         Where the lines are drawn, with its final limits.
-    starts
-        The left end of each line, by name.
+    ends
+        That end of each line, by name.
     palette
         The colour of each name.
+    side
+        On which side of the axes names stand.
     """
-    ordered = sorted(starts.items(), key=lambda item: item[1][1])
+    ordered = sorted(ends.items(), key=lambda item: item[1][1])
     low, high = axes.get_ylim()
     heights = spread_apart([y for _, (_, y) in ordered], gap=(high - low) * 0.055)
     for (label, point), height in zip(ordered, heights, strict=True):
         axes.annotate(
             short(label),
             point,
-            xytext=(-0.02, (height - low) / (high - low)),
+            xytext=(-0.02 if side == "left" else 1.02, (height - low) / (high - low)),
             textcoords="axes fraction",
-            ha="right",
+            ha="right" if side == "left" else "left",
             va="center",
             color=palette[label],
             fontweight="bold",

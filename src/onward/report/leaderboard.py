@@ -237,13 +237,13 @@ def amount(value: float) -> str:
 
     Examples
     --------
-    >>> amount(500), amount(63.4e9), amount(1500)
+    >>> amount(500), amount(63.4e9), amount(1500.4)
     ('500', '63.4 G', '1500')
     """
     for size, unit in _UNITS:
         if value >= size and value >= 1e4:
             return f"{value / size:.3g} {unit}"
-    return f"{value:.6g}"
+    return f"{value:.4g}"
 
 
 def memory_words(summary: Summary) -> str:

@@ -1,5 +1,6 @@
 """A board as a table: submitted entries by division, published rows by edition."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -63,7 +64,13 @@ def _columns(metrics: list[str]) -> list[dict[str, Any]]:
         {"heading": "method", "kind": "text"},
         {"heading": "rank", "kind": "number", "digits": 0, "missing": "not ranked"},
         *measured,
-        {"heading": "to the first", "note": "points, paired by seed", "kind": "text"},
+        {
+            "heading": "to the first",
+            "note": "points, paired by seed",
+            "kind": "measure",
+            "signed": True,
+            "missing": "nothing to compare",
+        },
         {"heading": "seeds", "kind": "number", "digits": 0},
         {"heading": "CPU", "note": "seconds a run", "kind": "number"},
         {"heading": "compute", "note": "G MACs a run", "kind": "number"},
@@ -75,9 +82,9 @@ def _columns(metrics: list[str]) -> list[dict[str, Any]]:
 def _submitted(entry: Entry, division: Division, metrics: list[str], page: str) -> dict[str, Any]:
     summary = entry.summary
     cost = summary.cost
-    behind: Any = "first" if entry.rank == 1 else None
+    behind = None
     if entry.behind is not None:
-        behind = {"text": entry.behind.points(), "note": decision(entry.behind.verdict)}
+        behind = [*_numbers(entry.behind.gain), decision(entry.behind.verdict)]
     return {
         "cells": [
             {"text": summary.label, "href": f"../{page}"},
@@ -106,10 +113,12 @@ def _published(row: PublishedRow, metrics: list[str]) -> dict[str, Any]:
 
 
 def _measure(measure: Measure | None) -> list[float | None] | None:
-    if measure is None or not measure.known:
-        return None
+    return None if measure is None or not measure.known else _numbers(measure)
+
+
+def _numbers(measure: Measure) -> list[float | None]:
     spread = measure.deviation
-    return [100 * measure.mean, None if spread != spread else 100 * spread]
+    return [100 * measure.mean, None if math.isnan(spread) else 100 * spread]
 
 
 def _value(value: PublishedValue | None) -> list[Any] | None:
