@@ -4,11 +4,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from onward.metrics.paired import Verdict
 from onward.report.comparison import decided_best
 from onward.report.leaderboard import Board, Division, Entry, memory_words
 from onward.report.published import PublishedRow, PublishedValue
 from onward.report.summary import Measure
-from onward.report.words import decision, metric_words
+from onward.report.words import metric_words
 
 SUBMITTED, PUBLISHED = "submitted", "published"
 _AS_PUBLISHED = "as published"
@@ -39,8 +40,9 @@ def board_table(board: Board, pages: Mapping[str, str]) -> dict[str, Any]:
             row["best"] = best.get(entry.summary.label, [])
             rows.append({**row, "group": len(groups)})
     for edition in editions:
-        groups.append(f"published: {edition} · other data than above, not ranked")
         mine = [row for row in board.published if row.data == edition]
+        papers = "; ".join(dict.fromkeys(row.paper for row in mine))
+        groups.append(f"published, not ranked: {edition} · {papers}")
         rows += [{**_published(row, metrics), "group": len(groups)} for row in mine]
     return {
         "label": f"{board.benchmark}, {board.protocol}: entries and published rows",
@@ -66,7 +68,7 @@ def _columns(metrics: list[str]) -> list[dict[str, Any]]:
         *measured,
         {
             "heading": "to the first",
-            "note": "points, paired by seed",
+            "note": "points, over shared seeds",
             "kind": "measure",
             "signed": True,
             "missing": "nothing to compare",
@@ -84,7 +86,7 @@ def _submitted(entry: Entry, division: Division, metrics: list[str], page: str) 
     cost = summary.cost
     behind = None
     if entry.behind is not None:
-        behind = [*_numbers(entry.behind.gain), decision(entry.behind.verdict)]
+        behind = [*_numbers(entry.behind.gain), _decided(entry.behind.verdict)]
     return {
         "cells": [
             {"text": summary.label, "href": f"../{page}"},
@@ -104,11 +106,19 @@ def _submitted(entry: Entry, division: Division, metrics: list[str], page: str) 
     }
 
 
+def _decided(verdict: Verdict) -> str:
+    """Say as short as can be whether a difference is decided."""
+    if verdict.answer == "cannot tell" and verdict.needed is not None:
+        return f"needs {verdict.needed} seeds"
+    sure = "" if verdict.answer != "cannot tell" else ", cannot tell"
+    return f"p = {verdict.p:.2g}{sure}"
+
+
 def _published(row: PublishedRow, metrics: list[str]) -> dict[str, Any]:
     nothing = (None,) * 5
     filters = (row.data, *(_AS_PUBLISHED,) * 3, PUBLISHED)
     values = (_value(row.values.get(name)) for name in metrics)
-    method = {"text": row.label, "note": f"published · {row.paper}"}
+    method = {"text": row.label, "note": f"published · {row.table}"}
     return {"cells": [method, None, *values, *nothing, *filters], "class": PUBLISHED}
 
 

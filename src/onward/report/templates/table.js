@@ -214,7 +214,7 @@ class Table {
         bodies.push(make("tbody"));
         if (group > 0) {
           const words = this.spec.groups?.[group - 1] ?? "";
-          const cell = make("th", { class: "group", scope: "rowgroup", colspan: this.visible.length }, words);
+          const cell = make("th", { class: "group", scope: "rowgroup", colspan: this.visible.length }, make("span", {}, words));
           bodies.at(-1).append(make("tr", { class: "heading" }, cell));
         }
       }
