@@ -87,7 +87,8 @@ def _line(axes: Axes, label: str, scores: Array, look: Mapping[str, Any]) -> Non
     known = np.flatnonzero(np.isfinite(mean))
     if len(scores) > 1:
         spread = scores.std(0, ddof=1)[known]
-        ends = (mean[known] - spread, mean[known] + spread)
+        # No score is below 0 or above 100, whatever a deviation says.
+        ends = (np.clip(mean[known] + side * spread, 0, 100) for side in (-1, 1))
         axes.fill_between(known, *ends, color=look["color"], alpha=0.1, lw=0, gid=label)
     axes.plot(known, mean[known], marker="o", ms=3.5, gid=label, **look)
 
