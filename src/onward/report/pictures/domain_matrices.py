@@ -1,6 +1,7 @@
 """Domain after domain: what is found on each of them, and how sure that is."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -81,7 +82,7 @@ def _matrix(axes: Axes, matrices: Array, periods: Sequence[str], most: float) ->
         if np.isnan(value):
             continue
         colour = "white" if value < 0.6 * most else INK
-        look = {"ha": "center", "va": "center", "color": colour, "gid": AS_DRAWN}
+        look: dict[str, Any] = {"ha": "center", "va": "center", "color": colour, "gid": AS_DRAWN}
         axes.text(j, i - 0.1, f"{value:.0f}", fontsize=11, **look)
         if np.isfinite(spread[i, j]):
             axes.text(j, i + 0.28, f"±{spread[i, j]:.0f}", fontsize=7.5, **look)
