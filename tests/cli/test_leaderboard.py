@@ -21,7 +21,7 @@ def test_the_site_and_what_is_said(tmp_path: Path) -> None:
     arguments = ["leaderboard", str(tmp_path / "results"), "--out", str(site), "--title", "Mine"]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
-    assert "tiny, iid: 2 entries in 1 divisions" in done.output
+    assert "tiny, iid: 2 entries in 1 division, 0 published rows" in done.output
     assert "3 of 4 runs accepted" in done.output
     assert "not accepted" in done.output
     assert (site / "index.html").read_text().count("<h2") == 3

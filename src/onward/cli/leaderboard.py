@@ -41,10 +41,11 @@ def leaderboard(
     page = write_site(found, out, results, title)
     screen = console()
     for board in found.boards:
-        screen.print(
-            f"{board.benchmark}, {board.protocol}: {len(board.entries)} entries in "
-            f"{len(board.divisions)} divisions, {len(board.published)} published rows"
-        )
+        entries = _count(len(board.entries), "entry", "entries")
+        divisions = _count(len(board.divisions), "division", "divisions")
+        rows = _count(len(board.published), "published row", "published rows")
+        text = f"{board.benchmark}, {board.protocol}: {entries} in {divisions}, {rows}"
+        screen.print(escape(text), soft_wrap=True)
     for each in found.refused[:_NAMED]:
         text = f"not accepted: {each.folder}: {each.reasons[0]}"
         screen.print(f"[yellow]{escape(text)}[/]", soft_wrap=True)
@@ -55,3 +56,7 @@ def leaderboard(
         screen.print(f"[yellow]note[/]: {escape(note)}", soft_wrap=True)
     accepted = found.checked - len(found.refused)
     screen.print(f"{accepted} of {found.checked} runs accepted; the site: {page}", soft_wrap=True)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

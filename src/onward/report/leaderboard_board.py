@@ -110,8 +110,7 @@ def _decided(verdict: Verdict) -> str:
     """Say as short as can be whether a difference is decided."""
     if verdict.answer == "cannot tell" and verdict.needed is not None:
         return f"needs {verdict.needed} seeds"
-    sure = "" if verdict.answer != "cannot tell" else ", cannot tell"
-    return f"p = {verdict.p:.2g}{sure}"
+    return f"p = {verdict.p:.2g}"
 
 
 def _published(row: PublishedRow, metrics: list[str]) -> dict[str, Any]:
@@ -135,8 +134,8 @@ def _value(value: PublishedValue | None) -> list[Any] | None:
     if value is None:
         return None
     spread = None if value.deviation is None else 100 * value.deviation
-    # Where the text that we have is damaged, a number is marked as in our tables.
-    return [100 * value.mean, spread, *([] if value.certain else ["~ read with doubt"])]
+    # Where the text that we have is damaged, a number is marked.
+    return [100 * value.mean, spread, *([] if value.certain else ["in doubt"])]
 
 
 def _best(division: Division, metrics: list[str]) -> dict[str, list[int]]:
