@@ -51,6 +51,19 @@ def test_columns_move_together_before_lines_are_left_out(demo: Callable) -> None
     assert "…" not in bare
 
 
+@pytest.mark.parametrize("width", [30, 40, 60])
+def test_a_narrow_terminal_gets_several_tables_and_loses_nothing(
+    demo: Callable, width: int
+) -> None:
+    records = demo(protocols=("iid",))
+    whole, parts = shown(records), shown(records, width)
+    assert max(map(len, parts.splitlines())) <= width
+    assert "…" not in parts
+    assert parts.count("method") == parts.count("cumulative") > 1
+    numbers = re.compile(r"\d+\.\d±\d+\.\d|[▁-█]{6}")
+    assert sorted(numbers.findall(parts)) == sorted(numbers.findall(whole))
+
+
 def test_a_terminal_without_blocks_gets_none(demo: Callable) -> None:
     text = shown(demo(), encoding="iso-8859-1")
     assert "over time" not in text

@@ -120,8 +120,8 @@ def _method(name: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a name on one line: it may come from anybody's file."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    """Return a name that begins no entry, on one line: it may come from anybody's file."""
+    return "".join(letter if letter.isprintable() and letter != "@" else " " for letter in text)
 
 
 def _onward(summaries: Iterable[Summary]) -> str:

@@ -33,11 +33,12 @@ def parts(found: Difference) -> Iterator[RenderableType]:
     if found.metrics and found.same_scores is not True:
         yield _headed("Metrics, in percent; A \N{MINUS SIGN} B in points", _metrics(found.metrics))
     if found.cells:
-        heading = f"Cells that differ most, of {found.cells_differing} in {found.cells_shared}"
+        heading = f"Cells: {found.cells_differing} of {found.cells_shared} differ, these most"
         yield _headed(heading, _cells(found.cells))
     differing = [one for one in found.answers if one.different]
     if differing:
-        yield _headed("Answers that differ", _answers(differing, alone=len(found.seeds) == 1))
+        alone = len(found.a.seeds) == len(found.b.seeds) == 1
+        yield _headed("Answers that differ", _answers(differing, alone=alone))
 
 
 def _sides(found: Difference) -> Table:
@@ -60,18 +61,18 @@ def _runs(group: Group) -> str:
 def _verdict(found: Difference) -> str:
     if found.same_scores is None:
         return "The same spec." if not found.spec else _asked(found)
-    scores = "the same scores" if found.same_scores else "other scores"
     if found.same:
         more = " and the same answers" if found.answers else ""
-        return f"The same: the same spec, {scores}{more}."
-    if not found.spec:
-        return f"The same spec, {scores}."
-    note = "" if found.comparable else " They were not measured on the same tests: do not compare."
-    return f"{_asked(found)[:-1]}, {scores}.{note}"
+        return f"The same: the same spec, the same scores{more}."
+    scores = "The scores are the same." if found.same_scores else "The scores differ."
+    asked = _asked(found) if found.spec else "The same spec."
+    note = "" if found.comparable else " They come from different tests: do not compare them."
+    return f"{asked} {scores}{note}"
 
 
 def _asked(found: Difference) -> str:
-    return f"{len(found.spec)} field{'' if len(found.spec) == 1 else 's'} of the spec differ."
+    fields = len(found.spec)
+    return "1 field of the spec differs." if fields == 1 else f"{fields} fields of the spec differ."
 
 
 def _changes(found: Sequence[Change]) -> Table:
@@ -107,8 +108,11 @@ def _metrics(found: Sequence[MetricDifference]) -> Table:
         if one.paired is not None:
             gain, verdict = one.paired.gain, one.paired.verdict
             grounds = f"{votes(verdict)} ({decision(verdict)})"
-        cells = (one.a.percent(), one.b.percent(), signed_points(gain), grounds)
-        table.add_row(metric_words(one.name)[0], *cells)
+        # Without blanks round the sign, the grounds have room beside the numbers.
+        cells = (one.a.percent(), one.b.percent(), signed_points(gain))
+        table.add_row(
+            metric_words(one.name)[0], *(cell.replace(" ± ", "±") for cell in cells), grounds
+        )
     return table
 
 

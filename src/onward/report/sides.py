@@ -74,12 +74,13 @@ def paired(a: Side, b: Side) -> tuple[list[tuple[Group, Group]], list[Group], li
     """Return which runs of one side stand against which of the other, and who has no partner.
 
     Two single methods are compared whatever they are. Of folders with several, those with the same
-    spec belong together, then those of the same method, if there is no doubt which.
+    spec belong together, then those of the same method, then those on the same stream, if there is
+    no doubt which.
     """
     if len(a.groups) == len(b.groups) == 1:
         return [(a.groups[0], b.groups[0])], [], []
     left, right, pairs = list(a.groups), list(b.groups), []
-    for alike in (_same_spec, _same_setting, _same_method):
+    for alike in (_same_spec, _same_setting, _same_method, _same_stream):
         for one in list(left):
             mine = [group for group in left if alike(group) == alike(one)]
             others = [group for group in right if alike(group) == alike(one)]
@@ -101,6 +102,11 @@ def _same_setting(group: Group) -> object:
 
 def _same_method(group: Group) -> object:
     return group.spec.benchmark, group.spec.protocol.get("name"), group.spec.method
+
+
+def _same_stream(group: Group) -> object:
+    spec = group.spec
+    return spec.benchmark, spec.data, spec.protocol.get("name"), spec.recipe_name
 
 
 def _groups(records: Sequence[RunRecord]) -> list[Group]:
