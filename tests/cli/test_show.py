@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -135,15 +133,14 @@ def test_a_mistake_gets_one_message(
     assert message in err
 
 
-def test_a_terminal_that_knows_no_blocks_is_no_traceback(results: Path) -> None:
-    for encoding in ("ascii", "latin-1"):
-        found = subprocess.run(
-            [sys.executable, "-m", "onward", "show", results],
-            env={**os.environ, "PYTHONIOENCODING": encoding},
-            capture_output=True,
-            check=False,
-        )
-        assert found.returncode == 0, found.stderr.decode()
-        shown = found.stdout.decode(encoding)
-        assert "finetune" in shown
-        assert "over time" not in shown
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_that_knows_no_blocks_is_no_traceback(
+    onward: Terminal, results: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding, write_through=True))
+    code, _, err = onward("show", results)
+    assert (code, err) == (0, "")
+    shown = written.getvalue().decode(encoding)
+    assert "finetune" in shown
+    assert "over time" not in shown
