@@ -12,8 +12,8 @@ NAN = float("nan")
 
 
 def test_the_ends_of_the_scale_are_the_lowest_and_the_highest_block() -> None:
-    assert sparkline([0.1, 0.9], 0.1, 0.9) == "▁█"
-    assert sparkline([0.5, 0.5], 0.5, 0.5) == "▅▅"
+    assert sparkline([0.1, 0.9], 0.1, 0.9) == "▁▇"
+    assert sparkline([0.5, 0.5], 0.5, 0.5) == "▄▄"
 
 
 def test_many_periods_are_averaged_with_their_neighbours() -> None:
@@ -28,14 +28,14 @@ def test_methods_share_a_scale_and_the_last_period_has_no_next(make: Callable) -
     found = sparklines(summarise([high, low]))
     assert found is not None
     assert (found.low, found.high) == (0.2, 0.9)
-    assert found.lines == ("█▆ ", "▁▂ ")
+    assert found.lines == ("▇▆ ", "▁▂ ")
     assert found.words == "on the period after the last one learned"
 
 
 def test_where_all_is_learned_at_once_time_is_that_of_the_tests(make: Callable) -> None:
     found = sparklines(summarise([make([[NAN, NAN], [0.2, 0.8]], protocol="offline")]))
     assert found is not None
-    assert found.lines == ("▁█",)
+    assert found.lines == ("▁▇",)
     assert found.words == "on each period, in the end"
 
 

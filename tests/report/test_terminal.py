@@ -38,15 +38,15 @@ def test_the_demo_fits_with_its_lines(demo: Callable, width: int) -> None:
     text = shown(demo(), width)
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
-    assert text.count("█") >= 2
+    assert text.count("▇") >= 2
 
 
 def test_columns_move_together_before_lines_are_left_out(demo: Callable) -> None:
     wide, close, bare = (shown(demo(protocols=("iid",)), width) for width in (100, 80, 74))
     assert re.search(r"±\d\.\d  \d", wide)
     assert re.search(r"±\d\.\d \d", close)
-    assert "█" in close
-    assert "█" not in bare
+    assert "▇" in close
+    assert "▇" not in bare
     assert "over time" not in bare
     assert "…" not in bare
 

@@ -14,7 +14,7 @@ from onward.report.fields import Change, value_text
 from onward.report.sheet import COST_WORDS, short_number
 from onward.report.sides import Group
 from onward.report.summary import Measure
-from onward.report.words import decision, metric_words, seeds, votes
+from onward.report.words import decision, metric_words, seeds
 
 _MINUS = "\N{MINUS SIGN}"
 _COSTS = COST_WORDS | {"samples": "samples read", "peak_memory_bytes": "peak memory, bytes"}
@@ -101,17 +101,17 @@ def _amount(name: str, value: float | None) -> str:
 
 
 def _metrics(found: Sequence[MetricDifference]) -> Table:
-    table = _plain_table("", "A", "B", "A \N{MINUS SIGN} B", "", numbers=True)
+    table = _plain_table("", "A", "B", "A \N{MINUS SIGN} B", "A ahead", "", numbers=True)
     table.columns[-1].justify, table.columns[-1].no_wrap = "left", False
     for one in found:
-        gain, grounds = Measure((one.a.mean - one.b.mean,)), ""
+        gain, ahead, decided = Measure((one.a.mean - one.b.mean,)), "", ""
         if one.paired is not None:
             gain, verdict = one.paired.gain, one.paired.verdict
-            grounds = f"{votes(verdict)} ({decision(verdict)})"
-        # Without blanks round the sign, the grounds have room beside the numbers.
+            ahead, decided = f"{verdict.wins} of {verdict.n}", decision(verdict)
+        # Without blanks round the sign, the verdict has room beside the numbers.
         cells = (one.a.percent(), one.b.percent(), signed_points(gain))
         table.add_row(
-            metric_words(one.name)[0], *(cell.replace(" ± ", "±") for cell in cells), grounds
+            metric_words(one.name)[0], *(cell.replace(" ± ", "±") for cell in cells), ahead, decided
         )
     return table
 
@@ -160,6 +160,7 @@ def _plain_table(*headings: str, numbers: bool = False) -> Table:
 
 def _headed(heading: str, table: Table) -> Table:
     outer = Table.grid()
+    outer.add_row()
     outer.add_row(Text(heading, style="bold"))
     outer.add_row(Padding(table, (0, 0, 0, 2)))
     return outer

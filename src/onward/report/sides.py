@@ -1,7 +1,7 @@
 """What somebody wants compared: a run, a folder of runs, a spec in a file, or a run's hash."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,13 +74,16 @@ def paired(a: Side, b: Side) -> tuple[list[tuple[Group, Group]], list[Group], li
     """Return which runs of one side stand against which of the other, and who has no partner.
 
     Two single methods are compared whatever they are. Of folders with several, those with the same
-    spec belong together, then those of the same method, then those on the same stream, if there is
-    no doubt which.
+    spec belong together, then those of the same method, if there is no doubt which; one method's
+    runs and another's belong together stream by stream.
     """
     if len(a.groups) == len(b.groups) == 1:
         return [(a.groups[0], b.groups[0])], [], []
     left, right, pairs = list(a.groups), list(b.groups), []
-    for alike in (_same_spec, _same_setting, _same_method, _same_stream):
+    ways: list[Callable[[Group], object]] = [_same_spec, _same_setting, _same_method]
+    if all(len({group.spec.method for group in side.groups}) == 1 for side in (a, b)):
+        ways.append(_same_stream)
+    for alike in ways:
         for one in list(left):
             mine = [group for group in left if alike(group) == alike(one)]
             others = [group for group in right if alike(group) == alike(one)]

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from onward.report.over_time import WORDS, course, where_to_look
 from onward.report.summary import Summary
 
-_BLOCKS = "▁▂▃▄▅▆▇█"
+# Not the full block: lines of two rows would touch.
+_BLOCKS = "▁▂▃▄▅▆▇"
 _LONGEST = 20
 
 
@@ -51,7 +52,7 @@ def sparkline(values: Sequence[float] | NDArray[np.float64], low: float, high: f
     Examples
     --------
     >>> sparkline([0.2, 0.5, float("nan"), 0.9], 0.2, 0.9)
-    '▁▄ █'
+    '▁▄ ▇'
     """
     drawn = []
     for part in np.array_split(np.asarray(values, float), min(len(values), _LONGEST)):

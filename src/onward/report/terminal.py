@@ -102,7 +102,9 @@ class MethodsTable:
 
     def _lines(self) -> Iterator[_Column]:
         if self._drawn is not None:
-            yield _Column("over time", [Text(line) for line in self._drawn.lines], "left")
+            yield _Column(
+                "over time", [Text(line, style="cyan") for line in self._drawn.lines], "left"
+            )
 
     @cached_property
     def _drawn(self) -> Sparklines | None:
