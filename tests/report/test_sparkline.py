@@ -24,7 +24,7 @@ def test_many_periods_are_averaged_with_their_neighbours() -> None:
 
 def test_methods_share_a_scale_and_the_last_period_has_no_next(make: Callable) -> None:
     high = make([[0.1, 0.9, 0.1], [0.1, 0.1, 0.7], [0.1, 0.1, 0.1]])
-    low = make([[0.9, 0.2, 0.9], [0.9, 0.9, 0.3], [0.9, 0.9, 0.9]], method="nap")
+    low = make([[0.9, 0.2, 0.9], [0.9, 0.9, 0.35], [0.9, 0.9, 0.9]], method="nap")
     found = sparklines(summarise([high, low]))
     assert found is not None
     assert (found.low, found.high) == (0.2, 0.9)
