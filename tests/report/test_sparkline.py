@@ -1,6 +1,7 @@
 """Sparklines: one block per period on one scale, blank where nothing was measured."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,6 +38,17 @@ def test_where_all_is_learned_at_once_time_is_that_of_the_tests(make: Callable) 
     assert found is not None
     assert found.lines == ("▁▇",)
     assert found.words == "on each period, in the end"
+
+
+def test_domains_have_no_order_and_are_shown_in_the_end(make: Callable) -> None:
+    record = make([[0.5, 0.1], [0.2, 0.8]], task="boxes")
+    renamed = [
+        score.model_copy(update={"scores": {"map50": score.scores["accuracy"]}})
+        for score in record.scores
+    ]
+    found = sparklines(summarise([replace(record, scores=tuple(renamed))]))
+    assert found is not None
+    assert (found.lines, found.words) == (("▁▇",), "on each period, in the end")
 
 
 @pytest.mark.parametrize("matrix", [[[0.5]], [[NAN, 0.5], [NAN, NAN]], [[NAN]]])

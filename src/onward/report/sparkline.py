@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.report.over_time import WORDS, course, where_to_look
-from onward.report.summary import Summary
+from onward.report.summary import FINAL, Summary, shown_metrics
 
 # Not the full block: lines of two rows would touch.
 _BLOCKS = "▁▂▃▄▅▆▇"
@@ -30,9 +30,9 @@ class Sparklines:
 def sparklines(summaries: Sequence[Summary]) -> Sparklines | None:
     """Draw the methods of one setting period by period; None where there is one period at most.
 
-    Where everything is learned at once, time is that of the tests.
+    Where the last model is what counts, as of domains without an order, it is drawn on each period.
     """
-    where = where_to_look(summaries)
+    where = None if shown_metrics(summaries)[:1] == [FINAL] else where_to_look(summaries)
     if where is not None:
         words = f"on {WORDS[where]}"
         series = [course(item, where).mean for item in summaries]

@@ -1,6 +1,6 @@
 """Summaries for the terminal: a table per setting that fits the screen it is printed on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -45,22 +45,30 @@ class MethodsTable:
             return wanted.maximum <= options.max_width
 
         draws = options.encoding.startswith("utf")
+        tables, lines = self._fitted(fits, draws=draws)
+        yield Text(" · ".join(self.sheet.title), style="bold")
+        for number, table in enumerate(tables):
+            if number:
+                yield Text()
+            yield table
+        yield Text(self.note(lines=lines), style="dim")
+
+    def _fitted(self, fits: Callable[[Table], bool], *, draws: bool) -> tuple[list[Table], bool]:
+        """Return the tables that fit, and whether they have lines."""
         for lines in (True, False) if draws else (False,):
             for gap in (_APART, _CLOSE):
                 whole = self.laid_out(lines=lines, gap=gap)
                 if fits(whole):
-                    yield whole
-                    return
-        columns, part = self._columns(lines=draws), list[_Column]()
+                    return [whole], lines
+        columns, part, tables = self._columns(lines=draws), list[_Column](), list[Table]()
         for at, column in enumerate(columns, 1):
             part.append(column)
-            first, last = len(part) == at, at == len(columns)
-            metrics = first and at == len(self.sheet.metrics)  # what it cost begins a table then
-            if last or metrics or not fits(self._table([*part, columns[at]], gap=_APART)):
-                if not first:
-                    yield Text()
-                yield self._table(part, gap=_APART, title=first, note=last, lines=draws)
+            # Where all metrics fit side by side, what it cost begins the next table.
+            metrics = len(part) == at == len(self.sheet.metrics)
+            if at == len(columns) or metrics or not fits(self._table([*part, columns[at]], _APART)):
+                tables.append(self._table(part, _APART))
                 part = []
+        return tables, draws
 
     def laid_out(self, *, lines: bool = True, gap: int = _APART) -> Table:
         """Return the whole table.
@@ -75,8 +83,14 @@ class MethodsTable:
         gap
             How many blanks stand between two columns.
         """
-        columns = self._columns(lines=lines)
-        return self._table(columns, gap=gap, title=True, note=True, lines=lines)
+        return self._table(self._columns(lines=lines), gap)
+
+    def note(self, *, lines: bool = True) -> str:
+        """Say what the numbers and the lines are."""
+        note, drawn = self.sheet.note(), self._drawn
+        if drawn is None or not lines:
+            return note
+        return f"{note}; over time: {drawn.words}, {100 * drawn.low:.1f} to {100 * drawn.high:.1f}"
 
     def _columns(self, *, lines: bool) -> list[_Column]:
         return [*self._metrics(), *self._costs(), *(self._lines() if lines else ())]
@@ -110,30 +124,9 @@ class MethodsTable:
     def _drawn(self) -> Sparklines | None:
         return sparklines(self.sheet.summaries)
 
-    def _note(self, *, lines: bool) -> str:
-        note, drawn = self.sheet.note(), self._drawn
-        if drawn is None or not lines:
-            return note
-        return f"{note}; over time: {drawn.words}, {100 * drawn.low:.1f} to {100 * drawn.high:.1f}"
-
-    def _table(
-        self,
-        columns: Sequence[_Column],
-        *,
-        gap: int,
-        title: bool = False,
-        note: bool = False,
-        lines: bool = False,
-    ) -> Table:
+    def _table(self, columns: Sequence[_Column], gap: int) -> Table:
         result = Table(
-            title=Text(" · ".join(self.sheet.title), style="bold") if title else None,
-            title_justify="left",
-            caption=Text(self._note(lines=lines), style="dim") if note else None,
-            caption_justify="left",
-            box=box.SIMPLE_HEAD,
-            show_edge=False,
-            padding=(0, gap - 1, 0, 0),
-            pad_edge=False,
+            box=box.SIMPLE_HEAD, show_edge=False, padding=(0, gap - 1, 0, 0), pad_edge=False
         )
         result.add_column("method", overflow="fold", max_width=18)
         for column in columns:
