@@ -12,8 +12,18 @@ from terminal import Terminal
 
 CLEAR = ("run", "clear", "--training", "epochs=1", "--jobs", "1")
 ODD = (
-    (*CLEAR, "--model", "mlp", "--method", "er", "--option", "memory=50", "--budget", "batch=64"),
-    ("run", "iirc", "--incremental", "--method", "finetune", "--training", "epochs=1"),
+    (
+        *CLEAR,
+        "--model",
+        "mlp",
+        "--method",
+        "er",
+        "--option",
+        "memory=50",
+        "--budget",
+        "batch_size=64",
+    ),
+    ("run", "iirc", "--subgroups", "all", "--method", "finetune", "--training", "epochs=1"),
 )
 
 
