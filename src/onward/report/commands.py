@@ -60,7 +60,8 @@ def _words(spec: RunSpec) -> Iterator[str]:
     for name, value in spec.method_options.items():
         yield from ("--option", _pair(name, value))
     for name, value in spec.limits.items():
-        yield from ("--budget", f"{name}={value:.15g}")
+        if spec.protocol.get("limits", {}).get(name) != value:
+            yield from ("--budget", f"{name}={value:.15g}")
 
 
 def _of_protocol(spec: RunSpec) -> dict[str, Any]:

@@ -22,6 +22,10 @@ from onward.report.words import metric_words, score_words
 
 # A figure of thousands of paths is smaller, and faster to show, as an image.
 _LARGEST_SVG = 90_000
+_MEET = (
+    " Only the model of the first period reaches the largest distance: methods that learn it alike "
+    "meet there."
+)
 _COSTS: tuple[tuple[Cost, str], ...] = (("cpu_seconds", "CPU seconds"), ("macs", "multiply-adds"))
 
 
@@ -42,7 +46,6 @@ class Plot:
     caption: str
     svg: Markup | None = None
     image: str | None = None
-    tag: str = ""
     numbers: Numbers | None = None
 
     @property
@@ -90,7 +93,6 @@ class Studio:
             caption=words.caption,
             svg=None if image else svg,
             image=image,
-            tag=words.tag,
             numbers=words.numbers,
         )
         self.room -= shown.size
@@ -130,7 +132,6 @@ def _over_time(shown: Sequence[Summary], score: str, look: Look, studio: Studio)
     )
     words = Plot(
         title="Over time",
-        tag=look.tag,
         caption=f"Over time: the score on {WORDS[where]}. Lines are means over seeds, bands one "
         "standard deviation to either side.",
         alt=f"The score on {WORDS[where]}, period after period. {ends}",
@@ -166,10 +167,8 @@ def _by_distance(
     )
     words = Plot(
         title="Against time distance",
-        tag=look.tag,
         caption="Against time: the score by how many periods lie between the last one learned and "
-        "the one tested. Only the model of the first period reaches the largest distance: methods "
-        "that learn it alike meet there.",
+        "the one tested." + (_MEET if distances[-1] > 0 else ""),
         alt=f"The score by distance in time. {ends}",
         numbers=Numbers(["percent", *(f"{at:+d}" if at else "0" for at in distances)], rows),
     )
@@ -196,7 +195,6 @@ def costs(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plot]:
         ]
         words = Plot(
             title=title,
-            tag=look.tag,
             caption=f"Quality against cost: {name} ({what}) with one standard deviation over "
             "seeds. The dashed line joins the methods that no other beats on both counts: "
             f"{', '.join(front)}. A marker's area grows with the samples that a method keeps.",
@@ -236,7 +234,7 @@ def pictures(
             notes.append(f"The picture {name!r} could not be drawn: {error}.")
             continue
         for picture in drawn:
-            words = Plot(picture.title, picture.alt, picture.caption, tag=look.tag)
+            words = Plot(picture.title, picture.alt, picture.caption)
             found += studio.show(_given(picture.figure), words, look.numbers)
     return found, notes
 

@@ -24,7 +24,7 @@ class Strip:
     """Samples of one period, side by side."""
 
     name: str
-    when: str
+    when: Sequence[str]
     image: str
 
 
@@ -86,7 +86,10 @@ def _strips(card: StreamCard, most: int) -> list[Strip]:
 def _smaller(png: bytes) -> bytes:
     """Cut a strip to what is seen of it, and pack it as photographs are packed."""
     with Image.open(io.BytesIO(png)) as image:
-        strip = image.convert("RGB")
+        # What is see-through stands on white paper, as in every other picture.
+        whole = image.convert("RGBA")
+        strip = Image.new("RGB", whole.size, "white")
+        strip.paste(whole, mask=whole)
     strip = strip.crop((0, 0, min(strip.width, _WIDEST * strip.height), strip.height))
     size = (round(strip.width * _HEIGHT / strip.height), _HEIGHT)
     sink = io.BytesIO()
@@ -94,9 +97,9 @@ def _smaller(png: bytes) -> bytes:
     return sink.getvalue()
 
 
-def _when(period: CardPeriod) -> str:
-    days = f"{period.start} – {period.end}" if period.start else ""
-    return f"{days}{', ' if days else ''}{period.samples:,} samples"
+def _when(period: CardPeriod) -> list[str]:
+    days = [f"{period.start} to {period.end}"] if period.start else []
+    return [*days, f"{period.samples:,} samples"]
 
 
 def _mix(card: StreamCard, studio: Studio) -> list[Plot]:

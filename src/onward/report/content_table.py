@@ -15,6 +15,8 @@ from onward.report.words import decision, metric_words, seeds, votes
 _PUBLISHED = "published: measured on the data that each row names, and ranked among themselves"
 # Names of static tests beyond these do not fit beside the rest; exports have them all.
 _MOST_TESTS = 6
+# More seeds than this, nobody will run: the two are equal for all practical purposes.
+_ENDLESS = 1000
 _UNITS = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1.0, ""))
 
 
@@ -47,13 +49,11 @@ def results_table(
     columns += [_measured(test, "static test, last model") for test in tests]
     if compared:
         note = f"{metric_words(shown[0])[0]}, points, paired"
-        columns.append(_measured(f"against {BASELINE}", note))
+        columns.append({**_measured(f"against {BASELINE}", note), "signed": True})
     columns += [
         _number("CPU", "seconds", 2),
         _number("arithmetic", f"{word} multiply-adds".strip(), 2),
         _number("stored", "samples", 0),
-        _number("read", "samples", 0),
-        _number("size", "parameters", 0),
         _number("seeds", "", 0),
     ]
     rows = [
@@ -90,7 +90,8 @@ def results_table(
 
 
 def _measured(heading: str, note: str) -> dict[str, Any]:
-    return {"heading": heading, "note": note, "kind": "measure"}
+    unbroken = heading.replace("-", "\N{NON-BREAKING HYPHEN}")
+    return {"heading": unbroken, "note": note, "kind": "measure"}
 
 
 def _number(heading: str, note: str, digits: int) -> dict[str, Any]:
@@ -112,12 +113,14 @@ def _cell(measure: Measure | None) -> list[float | None] | None:
 def _gain(comparison: Comparison | None) -> list[Any] | None:
     if comparison is None:
         return None
-    wanted = comparison.more_seeds
-    more = [f"about {seeds(wanted, more=True)}"] if wanted is not None and wanted < 1000 else []
-    answer = comparison.verdict.answer
-    words = decision(comparison.verdict)
-    said = f"{answer}, {words}" if answer != "cannot tell" else words
-    return [*(_cell(comparison.gain) or []), votes(comparison.verdict), said, *more]
+    wanted, answer = comparison.more_seeds, comparison.verdict.answer
+    if answer != "cannot tell":
+        said = f"{answer}, {decision(comparison.verdict)}"
+    elif wanted is None or wanted > _ENDLESS:
+        said = answer
+    else:
+        said = f"{answer}: ~{seeds(wanted, more=True)}"
+    return [*(_cell(comparison.gain) or []), votes(comparison.verdict), said]
 
 
 def _unit(group: Sequence[Summary]) -> tuple[float, str]:
@@ -128,8 +131,7 @@ def _unit(group: Sequence[Summary]) -> tuple[float, str]:
 def _cost(item: Summary, unit: float) -> list[float | None]:
     spent = item.cost
     macs = round(spent["macs"] / unit, 4) if spent["macs"] else None
-    whole = [round(spent[name]) for name in ("stored_samples", "samples", "parameters")]
-    return [round(spent["cpu_seconds"], 3), macs, *whole]
+    return [round(spent["cpu_seconds"], 3), macs, round(spent["stored_samples"])]
 
 
 def _coloured(colour: str | None) -> dict[str, str]:

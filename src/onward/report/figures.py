@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from onward.report.decay import Curve
 from onward.report.figures_cost import quality_against_cost
 from onward.report.figures_time import class_mix, score_over_time
-from onward.report.labels import label_starts, short
+from onward.report.labels import label_ends, short
 from onward.report.style import (
     AS_DRAWN,
     BAR,
@@ -205,7 +205,7 @@ def accuracy_by_distance(
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
     starts = {line.label: (float(line.distances[0]), 100 * line.mean[0]) for line in curves}
-    label_starts(axes, starts, palette)
+    label_ends(axes, starts, palette, side="left")
     return figure
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from onward.report.labels import label_starts, short
+from onward.report.labels import label_ends, short
 from onward.report.over_time import Course
 from onward.report.style import COLOURS, FAINT, colours, percent_axis, styled
 
@@ -42,7 +42,7 @@ def score_over_time(
     axes = figure.subplots()
     courses = [course for course in courses if np.isfinite(course.mean).any()]
     palette = palette or colours([course.label for course in courses])
-    starts = {}
+    ends = {}
     for course in courses:
         known = np.flatnonzero(np.isfinite(course.mean))
         mean, spread = 100 * course.mean[known], 100 * course.deviation[known]
@@ -51,15 +51,14 @@ def score_over_time(
             known, mean - spread, mean + spread, color=colour, alpha=0.1, lw=0, gid=label
         )
         axes.plot(known, mean, color=colour, lw=2, marker="o", ms=4, gid=label)
-        starts[label] = (float(known[0]), float(mean[0]))
-    _period_axis(axes, periods)
+        ends[label] = (float(known[-1]), float(mean[-1]))
+    _period_axis(axes, periods, room=42)
     percent_axis(axes, score)
-    axes.yaxis.tick_right()
-    axes.yaxis.set_label_position("right")
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("last period learned")
-    label_starts(axes, starts, palette)
+    # Names stand on the right: on the left all methods begin alike.
+    label_ends(axes, ends, palette, side="right")
     return figure
 
 
@@ -96,7 +95,7 @@ def class_mix(periods: Mapping[str, Mapping[str, int]]) -> Figure:
             middle = bottom[-1] + share[-1] / 2
             axes.text(len(periods) - 0.45, middle, name, va="center", fontsize=8.5)
         bottom += share
-    _period_axis(axes, list(periods))
+    _period_axis(axes, list(periods), room=100)
     axes.set(xlim=(-0.5, len(periods) - 0.5), ylim=(0, 100))
     axes.yaxis.set_major_formatter("{x:g} %")
     axes.set_ylabel("of a period's samples")
@@ -105,11 +104,12 @@ def class_mix(periods: Mapping[str, Mapping[str, int]]) -> Figure:
     return figure
 
 
-def _period_axis(axes: Axes, periods: Sequence[str]) -> None:
+def _period_axis(axes: Axes, periods: Sequence[str], room: int) -> None:
+    """Name the periods; aslant where there is no room for so many letters."""
     every = max(1, -(-len(periods) // _MOST_TICKS))
     shown = range(0, len(periods), every)
     longest = max((len(periods[at]) for at in shown), default=0)
-    tilted = longest * len(shown) > 56
+    tilted = longest * len(shown) > room
     axes.set_xticks(
         list(shown),
         [short(periods[at]) for at in shown],

@@ -37,7 +37,7 @@ class Maps {
     const { periods, methods } = this.spec;
     this.fine = periods.length > FINE;
     this.shown = Math.min(FIRST, methods.length);
-    this.panels = make("div", { class: "panels maps", style: `--map: ${this.fine ? 420 : 120 + 34 * periods.length}px` });
+    this.panels = make("div", { class: "panels maps", style: `--map: ${this.fine ? 420 : 92 + 33 * periods.length}px` });
     host.append(this.scale());
     if (methods.length > 1) host.append(this.difference());
     host.append(this.panels);

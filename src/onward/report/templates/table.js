@@ -1,19 +1,14 @@
 /* A table over rows of data: sorted, filtered, and drawn as far as it is looked at.
 
-   In the page:
-
-     <div data-table>
-       <script type="application/json">{"label": …, "columns": […], "rows": […]}</script>
-     </div>
-
-   (`{{ table(spec) }}` of macros.html.j2 writes this.) The JSON:
+   In a template: `{{ table(spec) }}` of macros.html.j2, which writes an element with `data-table`
+   and the spec as JSON in a script element inside it. The spec:
 
      label      the table's name for who cannot see it
      columns    heading, note (small, below it), and kind:
                   "text"     cell: a string, or {text, href, note}; href is relative, or it is dropped
                   "number"   cell: a number, or null
                   "measure"  cell: [mean, deviation or null, further lines…], or null
-                with digits (after the point, 1 by default), filter: true (a choice among its values),
+                with digits (after the point, 1 by default), signed: true (a plus where due), filter: true (a choice among its values),
                 hidden: true (not drawn, only filtered and searched)
      rows       cells in the order of the columns; maybe group (a number, 0 by default), method (a
                 number that chips and figures know it by), colour (a CSS variable's name), best (the
@@ -44,10 +39,13 @@ class Table {
     this.words = this.spec.words ?? ["row", "rows"];
     this.rows = this.spec.rows;
     this.visible = this.spec.columns.map((_, at) => at).filter((at) => !this.spec.columns[at].hidden);
-    this.formats = this.spec.columns.map(
-      ({ digits = 1 }) =>
-        new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }),
-    );
+    this.formats = this.spec.columns.map(({ digits = 1, signed = false }) => {
+      const all = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+      return {
+        spread: new Intl.NumberFormat("en", all),
+        mean: new Intl.NumberFormat("en", { ...all, signDisplay: signed ? "exceptZero" : "auto" }),
+      };
+    });
     this.keys = new Map();
     this.found = this.rows.map((_, at) => at);
     this.drawn = this.spec.step;
@@ -242,7 +240,8 @@ class Table {
     if (kind === "text") {
       element.className = "words";
       if (first && row.colour) {
-        element.append(make("span", { class: "swatch", style: `background: var(${row.colour})` }));
+        element.classList.add("coloured");
+        element.style.setProperty("--colour", `var(${row.colour})`);
       }
       const { text = value, href, note } = value !== null && typeof value === "object" ? value : {};
       const name = make("span", { class: "name", dir: "auto" }, text ?? "");
@@ -253,9 +252,9 @@ class Table {
     } else {
       const [mean, deviation, ...lines] = Array.isArray(value) ? value : [value];
       const format = this.formats[at];
-      element.append(format.format(mean));
+      element.append(format.mean.format(mean).replace("-", "−"));
       if (deviation !== undefined && deviation !== null) {
-        element.append(make("span", { class: "spread" }, ` ± ${format.format(deviation)}`));
+        element.append(make("span", { class: "spread" }, ` ± ${format.spread.format(deviation)}`));
       }
       for (const line of lines) element.append(make("small", {}, line));
     }
