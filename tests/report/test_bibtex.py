@@ -25,14 +25,14 @@ def test_entries_are_whole() -> None:
         assert re.sub(r"[^a-z]", "", first.replace(r"{\'\i}", "i")) == key[:-4]
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [name for name in METHODS if METHODS.origin(name) is None])
 def test_every_method_leads_to_papers_that_are_there(name: str) -> None:
     keys = cited(METHODS[name].source)
     assert keys
     assert [key for key in keys if key not in entries()] == []
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", [name for name in METRICS if METRICS.origin(name) is None])
 def test_every_metric_leads_to_papers_that_are_there(name: str) -> None:
     source = METRICS[name].source
     assert source == "Onward" or set(cited(source)) & entries().keys()
