@@ -79,5 +79,5 @@ def test_each_benchmark_has_its_paper(
 def test_what_has_no_paper_is_a_comment(make: Callable) -> None:
     record = make([[0.5]], benchmark="yours", method="mine\n@article{fake,")
     text = bibtex(summarise([record]))
-    assert "% method mine  article{fake,: no paper is named" in text
+    assert "% method mine\N{REPLACEMENT CHARACTER} article{fake,: no paper is named" in text
     assert re.findall(r"@\w+\{\w+", text) == ["@inproceedings{lin2021", "@misc{onward"]

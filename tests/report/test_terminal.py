@@ -104,5 +104,13 @@ def test_markup_in_a_name_is_text(make: Callable) -> None:
     assert "[red]er[/red]" in shown([make([[0.5]], method="[red]er[/red]")])
 
 
+def test_control_characters_reach_no_terminal(make: Callable) -> None:
+    names = dict.fromkeys(("method", "benchmark", "data", "recipe_name"), "x\x1b[2J\x07")
+    text = shown([make([[0.5]], **names)])
+    assert "\x07" not in text
+    assert "\x1b[2J" not in text
+    assert text.count("x\N{REPLACEMENT CHARACTER}[2J") == 4
+
+
 def test_a_run_with_nothing_to_show_is_a_row_all_the_same(make: Callable) -> None:
     assert "finetune" in shown([make([[float("nan")]])])

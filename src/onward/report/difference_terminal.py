@@ -10,7 +10,7 @@ from rich.text import Text
 from onward.report.comparison import signed_points
 from onward.report.difference import Cell, Difference, MetricDifference
 from onward.report.disagreement import Disagreement
-from onward.report.fields import Change, value_text
+from onward.report.fields import Change, printable, value_text
 from onward.report.sheet import COST_WORDS, short_number
 from onward.report.sides import Group
 from onward.report.summary import Measure
@@ -125,7 +125,7 @@ def _cells(found: Sequence[Cell]) -> Table:
             tested += f" ({cell.test})"
         points = f"{100 * cell.difference:+.1f}".replace("-", _MINUS)
         scores = (f"{100 * cell.a:.1f}", f"{100 * cell.b:.1f}", points)
-        table.add_row(Text(cell.learned_upto), Text(tested), *scores)
+        table.add_row(Text(printable(cell.learned_upto)), Text(printable(tested)), *scores)
     return table
 
 
@@ -135,12 +135,12 @@ def _answers(found: Sequence[Disagreement], *, alone: bool) -> Table:
         told = f"{one.different:,} of {one.answers:,}"
         if one.only_a is not None:
             told += f"; right in A alone {one.only_a:,}, in B alone {one.only_b:,}"
-        table.add_row(Text(one.test), Text(told))
+        table.add_row(Text(printable(one.test)), Text(told))
         for sample in one.first:
             seed = "" if alone else f"seed {sample.seed}, "
             tested = "" if sample.tested_on is None else f", on {sample.tested_on}"
             text = f"  {seed}after {sample.learned_upto}{tested}: {value_text(sample.id)}"
-            table.add_row("", Text(text, style="dim"))
+            table.add_row("", Text(printable(text), style="dim"))
     return table
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pydantic
 
 from onward.errors import OnwardError, first_few
+from onward.report.fields import printable
 from onward.report.summary import method_labels
 from onward.results.collect import LeftOut, collect
 from onward.results.read import find_folders
@@ -34,7 +35,8 @@ class Group:
     def name(self) -> str:
         """What was run, in a few words."""
         spec = self.spec
-        return f"{self.label} on {spec.benchmark}/{spec.data}, {spec.protocol.get('name')}"
+        where = f"{spec.benchmark}/{spec.data}, {spec.protocol.get('name')}"
+        return f"{self.label} on {printable(where)}"
 
 
 @dataclass(frozen=True, eq=False)
