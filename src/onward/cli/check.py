@@ -13,6 +13,7 @@ from rich.table import Table
 from onward.benchmarks import BENCHMARKS, Source
 from onward.benchmarks.clad_data import STREET, street_folder
 from onward.benchmarks.recipes import RECIPES
+from onward.benchmarks.rules import rules
 from onward.checks import Report, check_data, check_method, check_stream, tiny_benchmark
 from onward.checks.clad import check_clad, clad_images
 from onward.checks.data import rows_to_read
@@ -32,7 +33,8 @@ from onward.data.tic_folder import read_tic
 from onward.errors import OnwardError, unknown
 from onward.methods import METHODS
 from onward.protocols import DOMAINS
-from onward.results.check import check_folder
+from onward.results.check_many import check_results
+from onward.results.keys import known_keys, read_keys
 from onward.results.read import find_folders
 
 app = typer.Typer(help="Check results, methods, streams and data.", no_args_is_help=True)
@@ -44,25 +46,35 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def results(
     folder: Annotated[Path, typer.Argument(help="A results folder, or one run's folder.")],
     *,
+    key: Annotated[
+        Path | None, typer.Option(help="What tests must be, as onward data key wrote it.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check run folders: hashes, names, completeness, and every score computed again.
+    """Check run folders, as before they are submitted: nothing in them is taken on trust.
 
-    Exit code 0 if all is well, 2 otherwise.
+    Hashes, names and completeness; every score computed again from single decisions; samples and
+    targets against the benchmark's key; limits; seeds that are copies of each other. Exit code 0 if
+    all is well, 2 otherwise.
     """
+    keys = known_keys() if key is None else known_keys() | read_keys(key)
     folders = list(find_folders(folder))
-    findings = [finding for run in folders for finding in check_folder(run)]
+    with reading(len(folders), "run folders", "checking") as progress:
+        checked = check_results(folders, keys, rules(), progress)
     if as_json:
-        plain = [{"folder": str(f.folder), "problem": f.problem} for f in findings]
-        typer.echo(json.dumps({"checked": len(folders), "problems": plain}, indent=1))
+        plain = [{"folder": str(f.folder), "problem": f.problem} for f in checked.problems]
+        found = {"checked": checked.runs, "problems": plain, "notes": checked.notes}
+        typer.echo(json.dumps(found, indent=1))
     else:
         screen = console()
-        for finding in findings:
-            screen.print(f"[red]{escape(str(finding.folder))}[/]:", soft_wrap=True)
-            screen.print(f"  {escape(finding.problem)}", soft_wrap=True)
-        wrong = len({finding.folder for finding in findings})
-        screen.print(f"{len(folders)} run folders checked, {wrong} with problems")
-    if findings:
+        for run, problems in checked.wrong.items():
+            screen.print(f"[red]{escape(str(run))}[/]:", soft_wrap=True)
+            for problem in problems:
+                screen.print(f"  {escape(problem)}", soft_wrap=True)
+        for note in checked.notes:
+            screen.print(f"[yellow]note[/]: {escape(note)}", soft_wrap=True)
+        screen.print(f"{checked.runs} run folders checked, {len(checked.wrong)} with problems")
+    if checked.problems:
         raise typer.Exit(2)
 
 

@@ -1,109 +1,92 @@
-"""Summaries for the terminal, and as plain data."""
+"""Summaries for the terminal: a table per setting that fits the screen it is printed on."""
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
 from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from onward.report.comparison import decided_best
-from onward.report.summary import Measure, Summary, by_setting, shown_metrics
+from onward.report.sheet import COST_WORDS, Sheet, sheets
+from onward.report.sparkline import sparklines
+from onward.report.summary import Summary
 from onward.report.words import metric_words
 
-
-def tables(summaries: Sequence[Summary]) -> list[Table]:
-    """Return one `table` per setting: data, protocol, recipe and budget."""
-    return [table(members) for members in by_setting(summaries)]
+_ANY_WIDTH = 10_000
 
 
-def table(summaries: Sequence[Summary]) -> Table:
-    """Lay the methods of one setting out for a terminal of 80 columns.
+class MethodsTable:
+    """The methods of one setting; what is drawn depends on the screen.
 
-    A metric that the protocol leaves empty has no column. Bold is a value that the paired test
-    finds better than every other method's.
-
-    Parameters
-    ----------
-    summaries
-        One setting's, as `onward.report.summary.by_setting` returns them.
+    Sparklines need a terminal that can show block characters, and room: in a narrow one columns
+    move together first, then the lines are left out.
     """
-    spec = summaries[0].spec
-    parts = [spec.benchmark, spec.data, summaries[0].protocol, f"{spec.recipe_name} recipe"]
-    parts += [f"{name} {value:,.15g}" for name, value in spec.limits.items()]
-    shown = shown_metrics(summaries)
-    best = {name: decided_best(summaries, name) for name in shown}
-    result = Table(
-        title=Text(" · ".join(parts), style="bold"),
-        title_justify="left",
-        caption=Text(_caption(summaries, decided=any(best.values())), style="dim"),
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
-    result.add_column("method", overflow="fold", max_width=18)
-    for name in shown:
-        heading = metric_words(name)[0].replace("-", " ").replace(" ", "\n")
-        result.add_column(heading, justify="right", no_wrap=True)
-    result.add_column("CPU\nseconds", justify="right", no_wrap=True)
-    result.add_column("stored\nsamples", justify="right", no_wrap=True)
-    for item in summaries:
-        cells = [
-            # Without blanks round the sign, all five metrics fit into 80 columns.
-            Text(
-                item.metrics[name].percent().replace(" ± ", "±"),
-                style="bold" if best[name] is item else "",
-            )
-            for name in shown
-        ]
-        cpu, stored = f"{item.cost['cpu_seconds']:.2f}", f"{item.cost['stored_samples']:,.0f}"
-        result.add_row(Text(item.label), *cells, cpu, stored)
-    return result
+
+    def __init__(self, sheet: Sheet) -> None:
+        self.sheet = sheet
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lay the table out as wide as there is room for."""
+        draws = [True, False] if options.encoding.startswith("utf") else [False]
+        for lines, gap in [(lines, gap) for lines in draws for gap in (2, 1)]:
+            found = self.laid_out(lines=lines, gap=gap)
+            wanted = console.measure(found, options=options.update(max_width=_ANY_WIDTH))
+            if wanted.maximum <= options.max_width:
+                break
+        yield found
+
+    def laid_out(self, *, lines: bool = True, gap: int = 2) -> Table:
+        """Return the table itself.
+
+        A metric that the protocol leaves empty has no column. Bold is a value that the paired test
+        finds better than every other method's.
+
+        Parameters
+        ----------
+        lines
+            Whether there is a column of sparklines.
+        gap
+            How many blanks stand between two columns.
+        """
+        sheet = self.sheet
+        time = sparklines(sheet.summaries) if lines else None
+        note = sheet.note()
+        if time is not None:
+            note += f"; over time: {time.words}, {100 * time.low:.1f} to {100 * time.high:.1f}"
+        result = Table(
+            title=Text(" · ".join(sheet.title), style="bold"),
+            title_justify="left",
+            caption=Text(note, style="dim"),
+            caption_justify="left",
+            box=box.SIMPLE_HEAD,
+            show_edge=False,
+            padding=(0, gap - 1, 0, 0),
+            pad_edge=False,
+        )
+        result.add_column("method", overflow="fold", max_width=18)
+        for name in sheet.metrics:
+            heading = metric_words(name)[0].replace("-", " ")
+            result.add_column(heading.replace(" ", "\n"), justify="right", no_wrap=True)
+        for name in sheet.costs:
+            heading = COST_WORDS[name].replace(" ", "\n")
+            result.add_column(heading, justify="right", no_wrap=True)
+        if time is not None:
+            result.add_column("over\ntime", no_wrap=True)
+        for place, item in enumerate(sheet.summaries):
+            cells = [
+                # Without blanks round the sign, all five metrics fit into 80 columns.
+                Text(
+                    item.metrics[name].percent().replace(" ± ", "±"),
+                    style="bold" if sheet.best[name] is item else "",
+                )
+                for name in sheet.metrics
+            ]
+            cells += [Text(sheet.cost_text(item, name)) for name in sheet.costs]
+            cells += [] if time is None else [Text(time.lines[place])]
+            result.add_row(Text(item.label), *cells)
+        return result
 
 
-def to_json(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
-    """Return the summaries as plain data: numbers in the unit of the scores, None for empty."""
-    return [
-        {
-            "benchmark": item.spec.benchmark,
-            "data": item.spec.data,
-            "data_digest": item.spec.data_digest,
-            "protocol": item.protocol,
-            "recipe": item.spec.recipe_name,
-            "method": item.spec.method,
-            "label": item.label,
-            "options": item.spec.method_options,
-            "limits": item.spec.limits,
-            "periods": item.spec.periods,
-            "seeds": list(item.seeds),
-            "metrics": {name: _plain(measure) for name, measure in item.metrics.items()},
-            "matrix": [[_number(cell) for cell in row] for row in item.matrix.tolist()],
-            "static": {name: _plain(measure) for name, measure in item.static.items()},
-            "cost": item.cost,
-        }
-        for item in summaries
-    ]
-
-
-def _caption(summaries: Sequence[Summary], *, decided: bool) -> str:
-    counts = sorted({len(item.seeds) for item in summaries})
-    if counts == [1]:
-        return "percent; one seed, so there is no deviation"
-    number = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
-    text = f"percent, mean ± one standard deviation over {number} seeds"
-    return f"{text}; bold: better than every other by the paired test" if decided else text
-
-
-def _plain(measure: Measure) -> dict[str, Any]:
-    return {
-        "mean": _number(measure.mean),
-        "deviation": _number(measure.deviation),
-        "values": [_number(value) for value in measure.values],
-    }
-
-
-def _number(value: float | np.float64) -> float | None:
-    return None if math.isnan(value) else float(value)
+def tables(summaries: Sequence[Summary]) -> list[MethodsTable]:
+    """Return one table per setting: data, protocol, recipe and budget."""
+    return [MethodsTable(sheet) for sheet in sheets(summaries)]

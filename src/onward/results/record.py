@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from onward.errors import OnwardError, unknown
+from onward.errors import DamagedFolderError, OnwardError, unknown
 from onward.results import predictions
 from onward.results.read import (
     check_mark,
@@ -166,11 +166,20 @@ def load_record(folder: Path) -> RunRecord:
     for name, expected in manifest.files.items():
         if name == "spec.json" or name.startswith("predictions/"):
             check_mark(folder, name, expected)
-        if name.startswith("predictions/"):
+        if name.startswith("predictions/") and Path(name).stem.isdigit():
             kept[int(Path(name).stem)] = folder / name
+    spec, scores = read_spec(folder), read_scores(folder, manifest)
+    periods = range(len(spec.periods))
+    for score in scores:
+        if not {score.learned_upto, score.tested_on} <= {None, *periods}:
+            raise DamagedFolderError(
+                f"scores.jsonl in {folder} is damaged: expected scores on {len(periods)} periods, "
+                f"found one on period {score.tested_on} after period {score.learned_upto}; move "
+                "that folder away and run again; nothing in it has been changed"
+            )
     return RunRecord(
-        spec=read_spec(folder),
-        scores=tuple(read_scores(folder, manifest)),
+        spec=spec,
+        scores=tuple(scores),
         cost=read_cost(folder, manifest),
         path=folder,
         decisions=predictions.Stored(kept),
