@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from terminal import Terminal
 
+from onward.report.commands import commands
+from onward.results.collect import collect
+
 CLEAR = ("run", "clear", "--training", "epochs=1", "--jobs", "1")
 ODD = (
     (
@@ -21,7 +24,7 @@ ODD = (
         "--option",
         "memory=50",
         "--budget",
-        "batch_size=64",
+        "stored_samples=60",
     ),
     ("run", "iirc", "--subgroups", "all", "--method", "finetune", "--training", "epochs=1"),
 )
@@ -75,9 +78,6 @@ def test_damaged_and_unfinished_folders_are_left_out_and_named(
 def test_the_commands_on_a_page_make_the_same_runs(
     onward: Terminal, tmp_path: Path, asked: tuple[str, ...]
 ) -> None:
-    from onward.report.commands import commands
-    from onward.results.collect import collect
-
     assert onward(*asked, "--out", tmp_path)[0] == 0
     (again,) = commands(record.spec for record in collect([tmp_path]).records)
     code, out, err = onward(*shlex.split(again)[1:], "--out", tmp_path, "--jobs", "1")

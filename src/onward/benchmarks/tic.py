@@ -39,6 +39,7 @@ from onward.types import Benchmark, Card, Period, Protocol, Released, Samples, S
 
 _SUMMARY = "Does an image still find its text, and a text its image, as years go by?"
 _CITATION = "Garg et al., TiC-CLIP, ICLR 2024"
+_PICTURES = ("retrieval", "zero_shot", "static")
 # What pairs without classes are one of.
 _ONE_CLASS = ("pair",)
 _SMALL_SIDE, _SIDE = 32, 224
@@ -155,6 +156,7 @@ def _emoji(
             licence="art Apache-2.0 (Noto), second artist CC-BY-4.0 (Twemoji)",
             citation=_CITATION,
             numbers={f"{kind}_rows": int(n) for kind, n in zip(kinds, counts, strict=True)},
+            pictures=_PICTURES,
         ),
         task=ImageText(),
         protocol=BUDGETED["budget"],
@@ -188,6 +190,7 @@ def _folder(
                 "gaps": list(found.gaps),
                 "notes": list(found.notes),
             },
+            pictures=_PICTURES,
         ),
         task=ImageText(),
         # Who is tested was decided by who released the data.

@@ -14,6 +14,7 @@ from onward.cli import (
     data,
     demo,
     evaluate,
+    leaderboard,
     listing,
     pretrain,
     report,
@@ -46,6 +47,7 @@ app.command("tune")(tune.tune)
 app.command("show")(show.show)
 app.command("compare")(compare.compare)
 app.command("report")(report.report)
+app.command("leaderboard")(leaderboard.leaderboard)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
 app.command("budget")(budget.budget)

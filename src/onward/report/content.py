@@ -15,7 +15,7 @@ from onward.report.figures import score_limits
 from onward.report.provenance import StreamCard, environments, stream_card
 from onward.report.published import PublishedRow
 from onward.report.style import COLOURS
-from onward.report.summary import Summary, by_setting, summarise
+from onward.report.summary import Summary, by_setting, shown_metrics, summarise
 from onward.report.verdict import BASELINE, Finding, findings
 from onward.report.words import amount, score_words
 from onward.results.record import RunRecord
@@ -62,6 +62,7 @@ class Chapter:
     title: str
     spec: RunSpec
     card: StreamCard | None
+    summaries: Sequence[Summary]
     runs: int
     labels: int
     figured: Sequence[Method]
@@ -154,6 +155,7 @@ def _chapter(
         title=(card.title if card else f"{spec.benchmark} / {spec.data}") + version,
         spec=spec,
         card=card,
+        summaries=everyone,
         runs=len(used),
         labels=len(numbers),
         figured=[
@@ -187,7 +189,12 @@ def _setting(
     room: _Room,
 ) -> Setting:
     shown = [item for item in group if item.label in chosen]
-    papers = [row for row in published if row.protocol == group[0].protocol]
+    shown_of = set(shown_metrics(group))
+    papers = [
+        row
+        for row in published
+        if row.protocol == group[0].protocol and not shown_of.isdisjoint(row.values)
+    ]
     table = results_table(group, look.numbers, look.palette, papers)
     drawn, notes = pictures(shown, card, look, room.studio)
     if len(shown) < len(group):

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -75,10 +76,12 @@ def _policy(sources: list[str]) -> str:
     )
 
 
+@cache
 def _text(name: str) -> str:
     return _TEMPLATES.joinpath(name).read_text(encoding="utf-8")
 
 
+@cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_text),

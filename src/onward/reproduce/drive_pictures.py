@@ -2,10 +2,10 @@
 
 from matplotlib.figure import Figure
 
-from onward.report.drive import drive_picture
+from onward.report.drive import drive_picture, panels_of
+from onward.report.provenance import stream_card
 from onward.reproduce.engine import Outcome
 from onward.reproduce.words import file_name
-from onward.sweep import benchmark_of
 
 _DRIVE = "clad-c"
 
@@ -18,11 +18,13 @@ def drive_pictures(outcome: Outcome) -> dict[str, tuple[str, Figure]]:
             continue
         (summary,) = outcome.summaries[each.row.name]
         if summary.records[0].decisions:
-            plan = outcome.plan
-            title = f"{each.row.label} · {plan.data}, {plan.recipe} recipe"
-            objects = benchmark_of(each.run.source).raw.columns
+            plan, records = outcome.plan, summary.records
+            runs = f"mean of {len(records)} run{'' if len(records) == 1 else 's'}"
+            title = f"{each.row.label} · {plan.data}, {plan.recipe} recipe · {runs}"
+            card = stream_card(records)
+            panels = panels_of(records, None if card is None else card.domains())
             pictures[f"{each.row.label}: classes and domains over the drive"] = (
                 file_name(each.row.name),
-                drive_picture(summary.records, objects, title),
+                drive_picture(panels, records[0].spec.periods, f"{title}; nights are shaded"),
             )
     return pictures

@@ -10,7 +10,16 @@ from functools import partial
 
 from onward.benchmarks.clad_data import STREET
 from onward.benchmarks.clad_recipes import FIRST_EPOCHS
-from onward.configs.clad.boxes import CITATION, NAMES, PACKAGE, PROTOCOL, caveats, cell, run
+from onward.configs.clad.boxes import (
+    CITATION,
+    EDITION,
+    NAMES,
+    PACKAGE,
+    PROTOCOL,
+    caveats,
+    cell,
+    run,
+)
 from onward.reproduce.claims import Cell, Claim, Pair
 from onward.reproduce.table import Column, PaperTable, Row
 
@@ -82,4 +91,5 @@ TABLE = PaperTable(
     published_runs=1,
     upright=True,
     usual=STREET,
+    edition=EDITION,
 )

@@ -104,7 +104,7 @@ TABLE = PaperTable(
         ),
     ),
     columns=(
-        Column("amca", "AMCA", _PROTOCOL, "AMCA", measure=amca_of),
+        Column("amca", "AMCA", _PROTOCOL, "AMCA", measure=amca_of, shown="amca"),
         *(
             Column(
                 f"after_{at}",
@@ -122,4 +122,5 @@ TABLE = PaperTable(
     notes=("One number a method is published, without a deviation or the number of runs.",),
     published_runs=1,
     usual=STREET,
+    edition="CLAD-C on SODA10M",
 )

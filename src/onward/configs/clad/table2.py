@@ -15,6 +15,7 @@ from onward.benchmarks.clad_data import STREET
 from onward.configs.clad.boxes import (
     BACKBONE,
     CITATION,
+    EDITION,
     NAMES,
     PACKAGE,
     caveats,
@@ -149,4 +150,5 @@ TABLE = PaperTable(
     published_runs=1,
     upright=True,
     usual=STREET,
+    edition=EDITION,
 )

@@ -13,6 +13,8 @@ from onward.reproduce.table import Column, Missing, Row, Run
 PACKAGE = "onward.configs.clear.values"
 CITATION = "Lin et al., The CLEAR Benchmark, NeurIPS 2021 Datasets and Benchmarks"
 EMOJI = "emoji"
+# What the published numbers were measured on.
+EDITION = "CLEAR10"
 # Feature types of the official downloads, as the supplement heads its columns.
 FEATURES = {
     "CLIP": "clip",

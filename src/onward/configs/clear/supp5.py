@@ -8,7 +8,7 @@ Cost: 190 runs, 5 min of CPU time (cpu) or 72 min (paper).
 
 from onward.configs.clear.columns import STREAMING_ALONE
 from onward.configs.clear.rows import biased_claim, finetuning_claims, supplement_rows
-from onward.configs.clear.runs import CITATION, CUMULATIVE, LINEAR, PACKAGE, caveats, run
+from onward.configs.clear.runs import CITATION, CUMULATIVE, EDITION, LINEAR, PACKAGE, caveats, run
 from onward.reproduce.table import PaperTable
 
 _WHERE = "supplement, caption of Table 5"
@@ -27,4 +27,5 @@ TABLE = PaperTable(
         *finetuning_claims("next_domain", _WHERE),
         biased_claim("biased above plain reservoir", ("next_domain", "fwt"), _WHERE),
     ),
+    edition=f"{EDITION}, linear on MoCo-YFCC features",
 )

@@ -10,7 +10,7 @@ kinds of features; the emoji edition has one.
 from onward.configs.clear.columns import by_features
 from onward.configs.clear.features_claims import DAMAGED, features_claims
 from onward.configs.clear.rows import supplement_rows
-from onward.configs.clear.runs import CITATION, CUMULATIVE, LINEAR, PACKAGE, caveats, run
+from onward.configs.clear.runs import CITATION, CUMULATIVE, EDITION, LINEAR, PACKAGE, caveats, run
 from onward.reproduce.table import PaperTable
 
 TABLE = PaperTable(
@@ -29,4 +29,5 @@ TABLE = PaperTable(
         "Cumulative finetuning on MoCo-YFCC is 91.5 / 90.6 here and 92.3 / 91.8 in Table 4, for "
         "the same experiment.",
     ),
+    edition=f"{EDITION}, linear",
 )

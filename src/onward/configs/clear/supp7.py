@@ -10,7 +10,7 @@ kinds of features; the emoji edition has one.
 from onward.configs.clear.columns import by_features
 from onward.configs.clear.features_claims import DAMAGED, features_claims
 from onward.configs.clear.rows import supplement_rows
-from onward.configs.clear.runs import CITATION, MLP, MLP_CUMULATIVE, PACKAGE, caveats, run
+from onward.configs.clear.runs import CITATION, EDITION, MLP, MLP_CUMULATIVE, PACKAGE, caveats, run
 from onward.reproduce.table import PaperTable
 
 TABLE = PaperTable(
@@ -25,4 +25,5 @@ TABLE = PaperTable(
     caveats=caveats,
     claims=features_claims(),
     notes=(DAMAGED,),
+    edition=f"{EDITION}, MLP",
 )

@@ -10,7 +10,7 @@ kinds of features; the emoji edition has one.
 from onward.configs.clear.columns import by_features
 from onward.configs.clear.features_claims import features_claims
 from onward.configs.clear.rows import supplement_rows
-from onward.configs.clear.runs import CITATION, CUMULATIVE, LINEAR, PACKAGE, caveats, run
+from onward.configs.clear.runs import CITATION, CUMULATIVE, EDITION, LINEAR, PACKAGE, caveats, run
 from onward.reproduce.table import PaperTable
 
 TABLE = PaperTable(
@@ -24,4 +24,5 @@ TABLE = PaperTable(
     run=run,
     caveats=caveats,
     claims=features_claims(),
+    edition=f"{EDITION}, linear",
 )

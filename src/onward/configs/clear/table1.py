@@ -8,7 +8,7 @@ ResNet-18 take nearly all of it, so only what a claim names has more than two se
 """
 
 from onward.configs.clear.columns import IID, STREAMING
-from onward.configs.clear.runs import CITATION, LINEAR, PACKAGE, RESNET18, caveats, run
+from onward.configs.clear.runs import CITATION, EDITION, LINEAR, PACKAGE, RESNET18, caveats, run
 from onward.reproduce.claims import Cell, Claim, Pair
 from onward.reproduce.table import PaperTable, Row
 
@@ -144,4 +144,5 @@ TABLE = PaperTable(
         "Section 6 credits finetuning a linear layer with 91.9 and 91.4; in the table these are "
         "A-GEM's and ER's numbers.",
     ),
+    edition=EDITION,
 )

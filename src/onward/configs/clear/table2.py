@@ -8,7 +8,7 @@ Cost: 160 runs, 3 min of CPU time (cpu) or 43 min (paper).
 
 from onward.configs.clear.columns import IID, STREAMING
 from onward.configs.clear.rows import ALPHAS
-from onward.configs.clear.runs import CITATION, LINEAR, PACKAGE, caveats, run
+from onward.configs.clear.runs import CITATION, EDITION, LINEAR, PACKAGE, caveats, run
 from onward.reproduce.claims import Cell, Claim, Pair
 from onward.reproduce.curves import Curves, Panel
 from onward.reproduce.table import PaperTable, Row
@@ -70,4 +70,5 @@ TABLE = PaperTable(
         ),
         columns=("iid_bwt", "iid_in_domain", "iid_next_domain", "stream_next_domain"),
     ),
+    edition=f"{EDITION}, linear on MoCo-YFCC features",
 )

@@ -50,4 +50,5 @@ TABLE = PaperTable(
     ),
     published_runs=10,
     upright=True,
+    edition="IIRC-CIFAR",
 )

@@ -48,4 +48,5 @@ def followed_table(
         notes=NOTES,
         published_runs=orders,
         upright=True,
+        edition=name,
     )

@@ -116,4 +116,5 @@ def table(name: str, scale: str) -> PaperTable:
             "The cost of recipe paper is that of a card with 100 T multiply-accumulates a second.",
         ),
         published_runs=1,
+        edition=size.title,
     )

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from onward.benchmarks.tic_recipes import SCALES
 from onward.configs.tic.runs import CITATION, PACKAGE, caveats, columns, on_a_card, run
 from onward.reproduce.claims import Cell, Claim, Pair
 from onward.reproduce.table import PaperTable, Row
@@ -48,4 +49,5 @@ def table(name: str, scale: str) -> PaperTable:
             ),
         ),
         published_runs=1,
+        edition=SCALES[scale].title,
     )

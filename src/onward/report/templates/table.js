@@ -8,8 +8,9 @@
                   "text"     cell: a string, or {text, href, note}; href is relative, or it is dropped
                   "number"   cell: a number, or null
                   "measure"  cell: [mean, deviation or null, further lines…], or null
-                with digits (after the point, 1 by default), signed: true (a plus where due), filter: true (a choice among its values),
-                hidden: true (not drawn, only filtered and searched)
+                with digits (after the point, 1 by default), signed: true (a plus where due),
+                filter: true (a choice among its values), hidden: true (not drawn, only filtered and
+                searched), missing (what null means, "not measured" by default)
      rows       cells in the order of the columns; maybe group (a number, 0 by default), method (a
                 number that chips and figures know it by), colour (a CSS variable's name), best (the
                 columns in bold), class
@@ -213,7 +214,7 @@ class Table {
         bodies.push(make("tbody"));
         if (group > 0) {
           const words = this.spec.groups?.[group - 1] ?? "";
-          const cell = make("th", { class: "group", scope: "rowgroup", colspan: this.visible.length }, words);
+          const cell = make("th", { class: "group", scope: "rowgroup", colspan: this.visible.length }, make("span", {}, words));
           bodies.at(-1).append(make("tr", { class: "heading" }, cell));
         }
       }
@@ -248,7 +249,8 @@ class Table {
       element.append(href && SAFE.test(href) ? make("a", { href }, name) : name);
       if (note) element.append(make("small", { dir: "auto" }, note));
     } else if (value === null || value === undefined) {
-      element.append(make("span", { "aria-label": "not measured", title: "not measured" }, "–"));
+      const words = this.spec.columns[at].missing ?? "not measured";
+      element.append(make("span", { "aria-label": words, title: words }, "–"));
     } else {
       const [mean, deviation, ...lines] = Array.isArray(value) ? value : [value];
       const format = this.formats[at];
