@@ -10,10 +10,23 @@ from pathlib import Path
 import pytest
 from terminal import Terminal
 
+from onward.report.commands import commands
+from onward.results.collect import collect
+
 CLEAR = ("run", "clear", "--training", "epochs=1", "--jobs", "1")
 ODD = (
-    (*CLEAR, "--model", "mlp", "--method", "er", "--option", "memory=50", "--budget", "batch=64"),
-    ("run", "iirc", "--incremental", "--method", "finetune", "--training", "epochs=1"),
+    (
+        *CLEAR,
+        "--model",
+        "mlp",
+        "--method",
+        "er",
+        "--option",
+        "memory=50",
+        "--budget",
+        "stored_samples=60",
+    ),
+    ("run", "iirc", "--subgroups", "all", "--method", "finetune", "--training", "epochs=1"),
 )
 
 
@@ -65,9 +78,6 @@ def test_damaged_and_unfinished_folders_are_left_out_and_named(
 def test_the_commands_on_a_page_make_the_same_runs(
     onward: Terminal, tmp_path: Path, asked: tuple[str, ...]
 ) -> None:
-    from onward.report.commands import commands
-    from onward.results.collect import collect
-
     assert onward(*asked, "--out", tmp_path)[0] == 0
     (again,) = commands(record.spec for record in collect([tmp_path]).records)
     code, out, err = onward(*shlex.split(again)[1:], "--out", tmp_path, "--jobs", "1")

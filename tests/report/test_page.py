@@ -144,7 +144,7 @@ def test_ids_are_unique_and_references_lead_somewhere(demo: Callable, tmp_path: 
 def test_hostile_names_are_shown_as_text(make: Callable, tmp_path: Path, name: str) -> None:
     R = [[0.7, 0.6], [0.6, 0.7]]
     records = [make(R, method=m, seed=seed) for m in (name, "finetune") for seed in (0, 1)]
-    text, page, _ = written(records, tmp_path, title=name, bibtex=name)
+    text, page, _ = written(records, tmp_path, title=name, citations=name)
     assert "<script>alert" not in text
     assert "evil.example" not in str([attributes.get("src") for _, attributes in page.elements])
     assert not {"b", "i"} & {tag for tag, _ in page.elements if tag not in ("b",)}

@@ -7,7 +7,9 @@ import typer
 from rich.markup import escape
 
 from onward.cli.console import console
+from onward.configs import TABLES
 from onward.report.page import write_page
+from onward.reproduce.published_rows import published_rows
 from onward.results.collect import collect
 
 _MOST_LINES = 12
@@ -26,7 +28,8 @@ def report(
     The page is one file that needs no server and no network. Runs that are not finished, or cannot
     be read, are left out and named.
     """
-    page = write_page(collect(results), out, title=title)
+    published = published_rows(TABLES.values())
+    page = write_page(collect(results), out, title=title, published=published)
     screen = console()
     runs = "1 run" if page.runs == 1 else f"{page.runs:,} runs"
     screen.print(f"{runs}: {escape(', '.join(page.chapters))}", soft_wrap=True)

@@ -15,9 +15,9 @@ from onward.report.figures import score_limits
 from onward.report.provenance import StreamCard, environments, stream_card
 from onward.report.published import PublishedRow
 from onward.report.style import COLOURS
-from onward.report.summary import Summary, by_setting, summarise
+from onward.report.summary import Summary, by_setting, shown_metrics, summarise
 from onward.report.verdict import BASELINE, Finding, findings
-from onward.report.words import score_words
+from onward.report.words import amount, score_words
 from onward.results.record import RunRecord
 from onward.results.schema import Environment, RunSpec
 
@@ -62,6 +62,7 @@ class Chapter:
     title: str
     spec: RunSpec
     card: StreamCard | None
+    summaries: Sequence[Summary]
     runs: int
     labels: int
     figured: Sequence[Method]
@@ -101,7 +102,7 @@ def chapters(
     for record in records:
         spec = record.spec
         groups.setdefault((spec.benchmark, spec.data, spec.data_digest), []).append(record)
-    settings = {key: by_setting(summarise(group)) for key, group in sorted(groups.items())}
+    settings = {key: _settings(group) for key, group in sorted(groups.items())}
     named = [key[:2] for key, found in settings.items() if found]
     room = _Room(strips=max(2, min(8, _STRIPS // max(len(named), 1))))
     told, without = [], []
@@ -115,6 +116,12 @@ def chapters(
         mine = [row for row in published if row.benchmark == benchmark]
         told.append(_chapter(len(told), groups[key], found, mine, version, room))
     return told, without
+
+
+def _settings(records: Sequence[RunRecord]) -> list[list[Summary]]:
+    """Return what may be compared; settings without the baseline, such as oracles', come last."""
+    found = by_setting(summarise(records))
+    return sorted(found, key=lambda group: BASELINE not in [item.label for item in group])
 
 
 def _chapter(
@@ -148,6 +155,7 @@ def _chapter(
         title=(card.title if card else f"{spec.benchmark} / {spec.data}") + version,
         spec=spec,
         card=card,
+        summaries=everyone,
         runs=len(used),
         labels=len(numbers),
         figured=[
@@ -181,7 +189,12 @@ def _setting(
     room: _Room,
 ) -> Setting:
     shown = [item for item in group if item.label in chosen]
-    papers = [row for row in published if row.protocol == group[0].protocol]
+    shown_of = set(shown_metrics(group))
+    papers = [
+        row
+        for row in published
+        if row.protocol == group[0].protocol and not shown_of.isdisjoint(row.values)
+    ]
     table = results_table(group, look.numbers, look.palette, papers)
     drawn, notes = pictures(shown, card, look, room.studio)
     if len(shown) < len(group):
@@ -226,13 +239,18 @@ def _palette(figured: Sequence[Sequence[str]]) -> dict[str, str]:
     return palette
 
 
+def _limits(spec: RunSpec) -> str:
+    limits = [f"{name} ≤ {amount(value)}" for name, value in spec.limits.items()]
+    return ", ".join(limits) or "no limits"
+
+
 def _names(settings: Sequence[Sequence[Summary]]) -> list[str]:
     """Name each setting by its protocol, and by what else tells it from the others."""
     specs = [group[0].spec for group in settings]
     parts = {
         "recipe": [f"{spec.recipe_name} recipe" for spec in specs],
         "model": [str(spec.recipe.get("model") or "") for spec in specs],
-        "budget": [", ".join(f"{n} ≤ {v:,.6g}" for n, v in spec.limits.items()) for spec in specs],
+        "budget": [_limits(spec) for spec in specs],
         "options": [as_words(spec.benchmark_options) for spec in specs],
         "periods": [f"{len(spec.periods)} periods" for spec in specs],
         "grain": [f"{spec.protocol.get('batch')} at a time" for spec in specs],

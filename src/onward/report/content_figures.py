@@ -22,6 +22,10 @@ from onward.report.words import metric_words, score_words
 
 # A figure of thousands of paths is smaller, and faster to show, as an image.
 _LARGEST_SVG = 90_000
+_MEET = (
+    " Only the model of the first period reaches the largest distance: methods that learn it alike "
+    "meet there."
+)
 _COSTS: tuple[tuple[Cost, str], ...] = (("cpu_seconds", "CPU seconds"), ("macs", "multiply-adds"))
 
 
@@ -164,8 +168,7 @@ def _by_distance(
     words = Plot(
         title="Against time distance",
         caption="Against time: the score by how many periods lie between the last one learned and "
-        "the one tested. Only the model of the first period reaches the largest distance: methods "
-        "that learn it alike meet there.",
+        "the one tested." + (_MEET if distances[-1] > 0 else ""),
         alt=f"The score by distance in time. {ends}",
         numbers=Numbers(["percent", *(f"{at:+d}" if at else "0" for at in distances)], rows),
     )

@@ -61,22 +61,27 @@ def label_ends(
         On which side of the axes names stand.
     """
     ordered = sorted(ends.items(), key=lambda item: item[1][1])
-    low, high = axes.get_ylim()
+    (low, high), across = axes.get_ylim(), axes.get_xlim()
     heights = spread_apart([y for _, (_, y) in ordered], gap=(high - low) * 0.055)
     for (label, point), height in zip(ordered, heights, strict=True):
-        axes.annotate(
+        place, colour = (-0.02 if side == "left" else 1.02), palette[label]
+        axes.text(
+            place,
+            (height - low) / (high - low),
             short(label),
-            point,
-            xytext=(-0.02 if side == "left" else 1.02, (height - low) / (high - low)),
-            textcoords="axes fraction",
+            transform=axes.transAxes,
             ha="right" if side == "left" else "left",
             va="center",
-            color=palette[label],
+            color=colour,
             fontweight="bold",
-            arrowprops={"arrowstyle": "-", "color": palette[label], "lw": 0.6, "alpha": 0.6},
-            annotation_clip=False,
             gid=label,
         )
+        # From the line's end to its name; where the axes end depends on limits that are final.
+        edge = axes.transData.inverted().transform(axes.transAxes.transform((place, 0)))[0]
+        ends_at = ([point[0], edge], [point[1], height])
+        leader = axes.plot(*ends_at, color=colour, lw=0.6, alpha=0.6, clip_on=False, gid=label)
+        leader[0].set_in_layout(False)
+    axes.set(xlim=across, ylim=(low, high))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from onward.errors import OnwardError
 from onward.files import storage, write_atomic
+from onward.report.bibtex import bibtex
 from onward.report.content import Chapter, chapters
 from onward.report.content_maps import scales
 from onward.report.published import PublishedRow
@@ -34,7 +35,7 @@ def write_page(
     title: str | None = None,
     published: Sequence[PublishedRow] = (),
     commands: Sequence[str] | None = None,
-    bibtex: str = "",
+    citations: str | None = None,
     contact_sheet_png: bytes | None = None,
 ) -> Written:
     """Write the page of some runs: one chapter for every benchmark and data.
@@ -51,8 +52,8 @@ def write_page(
         Rows of papers, which stand beside the runs and are marked.
     commands
         What to type to get the same runs; by default read off their specs.
-    bibtex
-        What to cite.
+    citations
+        What to cite, as BibTeX; by default what the runs rest on.
     contact_sheet_png
         A picture of the data, one row per date, for a page of one chapter.
 
@@ -65,6 +66,7 @@ def write_page(
     if not told:
         raise OnwardError(_nothing(collected))
     runs = sum(chapter.runs for chapter in told)
+    everyone = [summary for chapter in told for summary in chapter.summaries]
     text = render(
         "page.html.j2",
         _SCRIPTS,
@@ -75,7 +77,7 @@ def write_page(
         left_out=collected.left_out[:_MOST_NAMED],
         damaged=len(collected.left_out),
         commands=commands,
-        bibtex=bibtex,
+        citations=bibtex(everyone) if citations is None else citations,
         baseline=BASELINE,
         contact_sheet=data_uri(contact_sheet_png, "png") if contact_sheet_png else None,
         scales=scales(),

@@ -7,8 +7,8 @@ from onward.metrics.paired import compare
 from onward.report.comparison import Comparison, compare_methods, decided_best
 from onward.report.decay import staleness
 from onward.report.provenance import StreamCard, years_by_distance
-from onward.report.summary import Summary, shown_metrics
-from onward.report.words import decision, joined, metric_words, score_words, seeds
+from onward.report.summary import TEST, Summary, shown_metrics
+from onward.report.words import amount, decision, joined, metric_words, score_words, seeds
 
 BASELINE = "finetune"
 # Settings and static tests beyond the first have a sentence each, up to so many.
@@ -44,8 +44,8 @@ def findings(settings: Sequence[Sequence[Summary]], card: StreamCard | None) -> 
     card
         The stream's card, for dates; None leaves the years out.
     """
-    past = next((group for group in settings if _tests(group) == "all"), None)
-    main = next((group for group in settings if _tests(group) == "future"), past or settings[0])
+    past = _first(settings, "all")
+    main = _first(settings, "future") or past or settings[0]
     headline = next(iter(shown_metrics(main)), None)
     found = [
         _stale(past, card) if past else None,
@@ -59,8 +59,11 @@ def findings(settings: Sequence[Sequence[Summary]], card: StreamCard | None) -> 
     return [finding for finding in found if finding is not None]
 
 
-def _tests(group: Sequence[Summary]) -> str:
-    return str(group[0].spec.protocol["tests"])
+def _first(settings: Sequence[Sequence[Summary]], tests: str) -> Sequence[Summary] | None:
+    """Return the setting with such tests that says most: with the baseline, with most methods."""
+    those = [group for group in settings if group[0].spec.protocol["tests"] == tests]
+    told = sorted(those, key=lambda group: (_named(group, BASELINE) is None, -len(group)))
+    return told[0] if told else None
 
 
 def _named(summaries: Sequence[Summary], label: str) -> Summary | None:
@@ -180,7 +183,8 @@ def _keeps(summary: Summary) -> str:
 
 
 def _elsewhere(summaries: Sequence[Summary]) -> Iterator[Finding]:
-    tests = sorted({name for summary in summaries for name in summary.static})
+    # The one test of an online stream is what its headline is about.
+    tests = sorted({name for summary in summaries for name in summary.static} - {TEST})
     for test in tests[:_MOST]:
         scores = {
             summary.label: summary.static[test]
@@ -203,7 +207,7 @@ def _other_settings(settings: Sequence[Sequence[Summary]]) -> Iterator[Finding |
         headline = next(iter(shown_metrics(group)), None)
         if headline is not None:
             spec = group[0].spec
-            limits = "".join(f", {name} {value:,.6g}" for name, value in spec.limits.items())
+            limits = "".join(f", {name} ≤ {amount(n)}" for name, n in spec.limits.items())
             words = f"{group[0].protocol}, {spec.recipe_name} recipe{limits}"
             yield _leader(group, headline, f"And under {words}?")
 

@@ -40,6 +40,20 @@ def score_words(task: str) -> str:
     return _SCORES.get(task) or (TASKS[task].headline if task in TASKS else "score")
 
 
+def amount(value: float) -> str:
+    """Write a large number in words that fit into a line.
+
+    Examples
+    --------
+    >>> amount(63434981376.0), amount(1000), amount(0.5)
+    ('63.4 billion', '1,000', '0.5')
+    """
+    for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if value >= size:
+            return f"{value / size:.3g} {word}"
+    return f"{value:,.6g}"
+
+
 def joined(names: Sequence[str], most: int = 4) -> str:
     """Write names one after the other; of many, the first few and how many there are.
 

@@ -25,7 +25,7 @@ const coloured = (scale, place) => {
   });
   const light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
   // Where white and black are equally far away, by the contrast of WCAG.
-  return { fill: `rgb(${mixed})`, ink: light > 0.179 ? "#111" : "#fff" };
+  return { fill: `rgb(${mixed})`, ink: light > 0.179 ? "#000" : "#fff" };
 };
 
 const signed = (tenths) => `${tenths > 0 ? "+" : tenths < 0 ? "−" : ""}${(Math.abs(tenths) / 10).toFixed(1)}`;
