@@ -212,8 +212,9 @@ def budget_words(spec: RunSpec) -> str:
     Examples
     --------
     >>> spec = RunSpec(
-    ...     benchmark="b", data="d", data_digest="", task="one_label", protocol={"name": "iid"},
-    ...     recipe_name="cpu", recipe={}, method="er", seed=0, periods=[], limits={"macs": 63.4e9},
+    ...     benchmark="clear", data="emoji", data_digest="", task="one_label", method="er", seed=0,
+    ...     protocol={"name": "iid", "tests": "all"}, recipe_name="cpu", recipe={}, periods=[],
+    ...     limits={"macs": 63.4e9},
     ... )
     >>> budget_words(spec)
     'macs ≤ 63.4 G'

@@ -221,7 +221,7 @@ def _file(folder: str, *names: str, key: str | None = None) -> str:
     Examples
     --------
     >>> _file("boards", "clear", "iid")
-    'boards/clear-iid-34d2ba52.html'
+    'boards/clear-iid-bfa64442.html'
     """
     plain = unicodedata.normalize("NFKD", "-".join(names)).encode("ascii", "ignore").decode()
     slug = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:_LONGEST].strip("-")
