@@ -144,6 +144,17 @@ def test_budgets_and_memories_are_told_apart(submitted: Path, tmp_path: Path) ->
     assert (memories["finetune"], memories["er"]) == ("none", "up to 1,000")
 
 
+def test_divisions_with_the_same_words_are_told_apart(submitted: Path, tmp_path: Path) -> None:
+    (run, *_) = sorted((submitted / "mine" / "tiny" / "er").iterdir())
+    shutil.copytree(run, tmp_path / "new" / "tiny" / "er" / run.name)
+    resubmitted(run, tmp_path / "old", periods=["a", "b", "c", "d"])
+    (board,) = leaderboard(collect([tmp_path])).boards
+    one, other = board.divisions
+    assert one.mark
+    assert one.words() != other.words()
+    assert one.words().partition(" · cut #")[0] == other.words().partition(" · cut #")[0]
+
+
 def test_what_a_protocol_exempts_competes_by_itself(make: Callable[..., RunRecord]) -> None:
     budget = {"name": "budget", "tests": "all", "limits": {"macs": 6e10}, "exempt": ["oracle"]}
     free = make([[0.5]], method="oracle").spec.model_copy(update={"protocol": budget})

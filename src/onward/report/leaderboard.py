@@ -5,8 +5,10 @@ hash, recipe, model and budget. Ranks begin anew in each, so that nothing measur
 the data stands above or below anything measured on another. Published rows belong to no division.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -52,12 +54,14 @@ class Division:
     """Entries that may be compared, the first one first.
 
     ``metrics`` are those that its protocol fills; ranks are by the first. ``decided`` says whether
-    the paired test puts the first entry above every other.
+    the paired test puts the first entry above every other. ``mark`` tells it from a division that
+    has the same words: one of an older protocol, say, or with other periods.
     """
 
     entries: tuple[Entry, ...]
     metrics: tuple[str, ...]
     decided: bool
+    mark: str = ""
 
     @property
     def spec(self) -> RunSpec:
@@ -84,7 +88,8 @@ class Division:
         """Say what may be compared here."""
         options = self.spec.benchmark_options.items()
         parts = [self.data, f"{self.recipe} recipe", self.budget]
-        return " · ".join([*parts, *(f"{name} {value}" for name, value in options)])
+        parts += [f"{name} {value}" for name, value in options]
+        return " · ".join([*parts, *([f"cut #{self.mark}"] if self.mark else [])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,11 +179,21 @@ def _boards(records: Iterable[RunRecord], published: Sequence[PublishedRow]) -> 
         Board(
             benchmark,
             protocol,
-            tuple(found),
+            tuple(_marked(found)),
             tuple(r for r in published if (r.benchmark, r.protocol) == (benchmark, protocol)),
         )
         for (benchmark, protocol), found in sorted(divisions.items())
     ]
+
+
+def _marked(divisions: Sequence[Division]) -> Iterator[Division]:
+    """Yield divisions whose words tell them apart."""
+    words = [division.words() for division in divisions]
+    for division in divisions:
+        spec = division.spec
+        cut = json.dumps([spec.task, spec.protocol, spec.periods], sort_keys=True)
+        mark = hashlib.sha256(cut.encode()).hexdigest()[:4]
+        yield replace(division, mark=mark) if words.count(division.words()) > 1 else division
 
 
 def _division(setting: Sequence[Summary]) -> Division:
