@@ -25,14 +25,14 @@ def test_entries_are_whole() -> None:
         assert re.sub(r"[^a-z]", "", first.replace(r"{\'\i}", "i")) == key[:-4]
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [name for name in METHODS if METHODS.origin(name) is None])
 def test_every_method_leads_to_papers_that_are_there(name: str) -> None:
     keys = cited(METHODS[name].source)
     assert keys
     assert [key for key in keys if key not in entries()] == []
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", [name for name in METRICS if METRICS.origin(name) is None])
 def test_every_metric_leads_to_papers_that_are_there(name: str) -> None:
     source = METRICS[name].source
     assert source == "Onward" or set(cited(source)) & entries().keys()
@@ -79,5 +79,5 @@ def test_each_benchmark_has_its_paper(
 def test_what_has_no_paper_is_a_comment(make: Callable) -> None:
     record = make([[0.5]], benchmark="yours", method="mine\n@article{fake,")
     text = bibtex(summarise([record]))
-    assert "% method mine @article{fake,: no paper is named" in text
-    assert not re.search(r"^@article\{fake", text, re.MULTILINE)
+    assert "% method mine\N{REPLACEMENT CHARACTER} article{fake,: no paper is named" in text
+    assert re.findall(r"@\w+\{\w+", text) == ["@inproceedings{lin2021", "@misc{onward"]

@@ -172,6 +172,19 @@ def test_folders_are_paired_by_spec_then_by_method(results: Path, tmp_path: Path
     assert [group.label for group in only_b] == ["scratch"]
 
 
+def test_two_methods_are_paired_stream_by_stream(make: Callable) -> None:
+    def side(method: str) -> Side:
+        runs = [make([[0.5]], method=method, protocol=name) for name in ("iid", "streaming")]
+        return Side("", tuple(Group(method, run.spec, (run,)) for run in runs))
+
+    pairs, only_a, only_b = paired(side("er"), side("nap"))
+    assert [(a.name, b.name) for a, b in pairs] == [
+        (f"er on clear/made-up, {name}", f"nap on clear/made-up, {name}")
+        for name in ("iid", "streaming")
+    ]
+    assert only_a == only_b == []
+
+
 def test_a_doubtful_pair_is_none(make: Callable) -> None:
     def side(*memories: int) -> Side:
         runs = [make([[0.5]], method="er", method_options={"memory": m}) for m in memories]

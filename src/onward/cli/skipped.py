@@ -15,7 +15,8 @@ def say_skipped(left_out: Sequence[LeftOut], unfinished: int) -> None:
         screen.print(f"[bold yellow]left out:[/] {escape(one.reason)}", soft_wrap=True)
     if left_out:
         folders = "1 folder" if len(left_out) == 1 else f"{len(left_out)} folders"
-        screen.print(f"{folders} could not be read and left out", soft_wrap=True)
+        be = "is" if len(left_out) == 1 else "are"
+        screen.print(f"{folders} could not be read and {be} left out", soft_wrap=True)
     if unfinished:
         runs = "1 unfinished run is" if unfinished == 1 else f"{unfinished} unfinished runs are"
         screen.print(f"{runs} left out; run the same command again to finish", soft_wrap=True)

@@ -33,5 +33,6 @@ def read(*folders: str | Path, more: Sequence[str] = ()) -> "list[Summary]":
         warnings.warn(f"left out: {one.reason}", stacklevel=2)
     not_done = len(unfinished(found.records))
     if not_done:
-        warnings.warn(f"{not_done} unfinished runs are left out", stacklevel=2)
+        of = f"{not_done} of {len(found.records)} runs"
+        warnings.warn(f"left out: {of}, not finished", stacklevel=2)
     return summarise(found.records, more)

@@ -12,6 +12,7 @@ from pathlib import Path
 from onward import __version__
 from onward.methods import METHODS
 from onward.metrics import METRICS as CATALOGUE
+from onward.report.fields import printable
 from onward.report.provenance import environments, stream_card
 from onward.report.summary import (
     FINAL,
@@ -120,8 +121,8 @@ def _method(name: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a name on one line: it may come from anybody's file."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    """Return a name that begins no entry, on one line."""
+    return printable(text).replace("@", " ")
 
 
 def _onward(summaries: Iterable[Summary]) -> str:

@@ -10,11 +10,11 @@ from rich.text import Text
 from onward.report.comparison import signed_points
 from onward.report.difference import Cell, Difference, MetricDifference
 from onward.report.disagreement import Disagreement
-from onward.report.fields import Change, value_text
+from onward.report.fields import Change, printable, value_text
 from onward.report.sheet import COST_WORDS, short_number
 from onward.report.sides import Group
 from onward.report.summary import Measure
-from onward.report.words import decision, metric_words, seeds, votes
+from onward.report.words import decision, metric_words, seeds
 
 _MINUS = "\N{MINUS SIGN}"
 _COSTS = COST_WORDS | {"samples": "samples read", "peak_memory_bytes": "peak memory, bytes"}
@@ -33,11 +33,12 @@ def parts(found: Difference) -> Iterator[RenderableType]:
     if found.metrics and found.same_scores is not True:
         yield _headed("Metrics, in percent; A \N{MINUS SIGN} B in points", _metrics(found.metrics))
     if found.cells:
-        heading = f"Cells that differ most, of {found.cells_differing} in {found.cells_shared}"
+        heading = f"Cells: {found.cells_differing} of {found.cells_shared} differ, these most"
         yield _headed(heading, _cells(found.cells))
     differing = [one for one in found.answers if one.different]
     if differing:
-        yield _headed("Answers that differ", _answers(differing, alone=len(found.seeds) == 1))
+        alone = len(found.a.seeds) == len(found.b.seeds) == 1
+        yield _headed("Answers that differ", _answers(differing, alone=alone))
 
 
 def _sides(found: Difference) -> Table:
@@ -60,18 +61,18 @@ def _runs(group: Group) -> str:
 def _verdict(found: Difference) -> str:
     if found.same_scores is None:
         return "The same spec." if not found.spec else _asked(found)
-    scores = "the same scores" if found.same_scores else "other scores"
     if found.same:
         more = " and the same answers" if found.answers else ""
-        return f"The same: the same spec, {scores}{more}."
-    if not found.spec:
-        return f"The same spec, {scores}."
-    note = "" if found.comparable else " They were not measured on the same tests: do not compare."
-    return f"{_asked(found)[:-1]}, {scores}.{note}"
+        return f"The same: the same spec, the same scores{more}."
+    scores = "The scores are the same." if found.same_scores else "The scores differ."
+    asked = _asked(found) if found.spec else "The same spec."
+    note = "" if found.comparable else " They come from different tests: do not compare them."
+    return f"{asked} {scores}{note}"
 
 
 def _asked(found: Difference) -> str:
-    return f"{len(found.spec)} field{'' if len(found.spec) == 1 else 's'} of the spec differ."
+    fields = len(found.spec)
+    return "1 field of the spec differs." if fields == 1 else f"{fields} fields of the spec differ."
 
 
 def _changes(found: Sequence[Change]) -> Table:
@@ -100,15 +101,18 @@ def _amount(name: str, value: float | None) -> str:
 
 
 def _metrics(found: Sequence[MetricDifference]) -> Table:
-    table = _plain_table("", "A", "B", "A \N{MINUS SIGN} B", "", numbers=True)
+    table = _plain_table("", "A", "B", "A \N{MINUS SIGN} B", "A ahead", "", numbers=True)
     table.columns[-1].justify, table.columns[-1].no_wrap = "left", False
     for one in found:
-        gain, grounds = Measure((one.a.mean - one.b.mean,)), ""
+        gain, ahead, decided = Measure((one.a.mean - one.b.mean,)), "", ""
         if one.paired is not None:
             gain, verdict = one.paired.gain, one.paired.verdict
-            grounds = f"{votes(verdict)} ({decision(verdict)})"
-        cells = (one.a.percent(), one.b.percent(), signed_points(gain), grounds)
-        table.add_row(metric_words(one.name)[0], *cells)
+            ahead, decided = f"{verdict.wins} of {verdict.n}", decision(verdict)
+        # Without blanks round the sign, the verdict has room beside the numbers.
+        cells = (one.a.percent(), one.b.percent(), signed_points(gain))
+        table.add_row(
+            metric_words(one.name)[0], *(cell.replace(" ± ", "±") for cell in cells), ahead, decided
+        )
     return table
 
 
@@ -121,7 +125,7 @@ def _cells(found: Sequence[Cell]) -> Table:
             tested += f" ({cell.test})"
         points = f"{100 * cell.difference:+.1f}".replace("-", _MINUS)
         scores = (f"{100 * cell.a:.1f}", f"{100 * cell.b:.1f}", points)
-        table.add_row(Text(cell.learned_upto), Text(tested), *scores)
+        table.add_row(Text(printable(cell.learned_upto)), Text(printable(tested)), *scores)
     return table
 
 
@@ -131,12 +135,12 @@ def _answers(found: Sequence[Disagreement], *, alone: bool) -> Table:
         told = f"{one.different:,} of {one.answers:,}"
         if one.only_a is not None:
             told += f"; right in A alone {one.only_a:,}, in B alone {one.only_b:,}"
-        table.add_row(Text(one.test), Text(told))
+        table.add_row(Text(printable(one.test)), Text(told))
         for sample in one.first:
             seed = "" if alone else f"seed {sample.seed}, "
             tested = "" if sample.tested_on is None else f", on {sample.tested_on}"
             text = f"  {seed}after {sample.learned_upto}{tested}: {value_text(sample.id)}"
-            table.add_row("", Text(text, style="dim"))
+            table.add_row("", Text(printable(text), style="dim"))
     return table
 
 
@@ -156,6 +160,7 @@ def _plain_table(*headings: str, numbers: bool = False) -> Table:
 
 def _headed(heading: str, table: Table) -> Table:
     outer = Table.grid()
+    outer.add_row()
     outer.add_row(Text(heading, style="bold"))
     outer.add_row(Padding(table, (0, 0, 0, 2)))
     return outer

@@ -163,9 +163,9 @@ def _judge(
     task: str, part: _Part
 ) -> tuple[NDArray[np.bool_], tuple[NDArray[np.bool_], NDArray[np.bool_]] | None]:
     """Return which samples ask for an answer, and which answers of either side are right."""
-    asks = np.ones(len(part.ids), np.bool_)
+    asks: NDArray[np.bool_] = np.ones(len(part.ids), np.bool_)
     if task == "image_text":
-        asks = (part.targets >= 0).any(1)
+        asks = np.asarray((part.targets >= 0).any(1))
     judge = _RIGHT.get(task)
     if judge is None:
         return asks, None

@@ -1,9 +1,9 @@
 """The results as one flat table, for other programs: a row per score, or a row per run.
 
-Runs are read one after the other, so that a thousand of them need no more memory than one.
+Runs are read one after the other, so that a thousand of them need hardly more memory than one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -58,7 +58,7 @@ SCORES = pa.schema(
 calls of learn has the samples ``seen`` until then in place of ``learned_upto``."""
 
 # Rows that are held before they are written.
-_BATCH = 50_000
+_BATCH = 10_000
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,8 @@ def write_flat(roots: Sequence[Path], out: Path, rows: Rows = "scores") -> Writt
 
     def fill(file: IO[bytes]) -> None:
         nonlocal written
-        with _writer(kind)(file, schema) as sink:
+        writer = pa_csv.CSVWriter if kind == ".csv" else pq.ParquetWriter
+        with writer(file, schema) as sink:
             for batch in batches:
                 written += len(batch)
                 sink.write_table(batch)
@@ -109,10 +110,6 @@ def write_flat(roots: Sequence[Path], out: Path, rows: Rows = "scores") -> Writt
     with storage(out):
         write_atomic(out, fill)
     return Written(runs.read, written, runs.unfinished, tuple(runs.left_out))
-
-
-def _writer(kind: str) -> Callable[..., Any]:
-    return pa_csv.CSVWriter if kind == ".csv" else pq.ParquetWriter
 
 
 class _Runs:

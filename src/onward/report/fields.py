@@ -77,7 +77,16 @@ def value_text(value: Any) -> str:
     if value is None:
         return "none"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
-    )
+    text = printable(text)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def printable(text: str) -> str:
+    r"""Return a text without control characters: a name may come from anybody's file.
+
+    Examples
+    --------
+    >>> printable("er\x1b[31m")
+    'er�[31m'
+    """
+    return "".join(it if it.isprintable() else "\N{REPLACEMENT CHARACTER}" for it in text)

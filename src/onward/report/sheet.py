@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onward.report.comparison import decided_best
-from onward.report.fields import telling
+from onward.report.fields import printable, telling
 from onward.report.summary import Summary, by_setting, shown_metrics
 from onward.report.words import metric_words
 
@@ -92,7 +92,7 @@ def _sheet(members: Sequence[Summary]) -> Sheet:
     counts_macs = "macs" in limited and any(item.cost["macs"] for item in members)
     costs = [name for name in COST_WORDS if name != "macs" or counts_macs]
     best = {name: decided_best(members, name) for name in metrics}
-    return Sheet(tuple(parts), tuple(members), metrics, tuple(costs), best)
+    return Sheet(tuple(map(printable, parts)), tuple(members), metrics, tuple(costs), best)
 
 
 def _limit(name: str, value: float) -> str:

@@ -1,13 +1,14 @@
 """What somebody wants compared: a run, a folder of runs, a spec in a file, or a run's hash."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pydantic
 
 from onward.errors import OnwardError, first_few
+from onward.report.fields import printable
 from onward.report.summary import method_labels
 from onward.results.collect import LeftOut, collect
 from onward.results.read import find_folders
@@ -34,7 +35,8 @@ class Group:
     def name(self) -> str:
         """What was run, in a few words."""
         spec = self.spec
-        return f"{self.label} on {spec.benchmark}/{spec.data}, {spec.protocol.get('name')}"
+        where = f"{spec.benchmark}/{spec.data}, {spec.protocol.get('name')}"
+        return f"{self.label} on {printable(where)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +76,16 @@ def paired(a: Side, b: Side) -> tuple[list[tuple[Group, Group]], list[Group], li
     """Return which runs of one side stand against which of the other, and who has no partner.
 
     Two single methods are compared whatever they are. Of folders with several, those with the same
-    spec belong together, then those of the same method, if there is no doubt which.
+    spec belong together, then those of the same method, if there is no doubt which; one method's
+    runs and another's belong together stream by stream.
     """
     if len(a.groups) == len(b.groups) == 1:
         return [(a.groups[0], b.groups[0])], [], []
     left, right, pairs = list(a.groups), list(b.groups), []
-    for alike in (_same_spec, _same_setting, _same_method):
+    ways: list[Callable[[Group], object]] = [_same_spec, _same_setting, _same_method]
+    if all(len({group.spec.method for group in side.groups}) == 1 for side in (a, b)):
+        ways.append(_same_stream)
+    for alike in ways:
         for one in list(left):
             mine = [group for group in left if alike(group) == alike(one)]
             others = [group for group in right if alike(group) == alike(one)]
@@ -101,6 +107,11 @@ def _same_setting(group: Group) -> object:
 
 def _same_method(group: Group) -> object:
     return group.spec.benchmark, group.spec.protocol.get("name"), group.spec.method
+
+
+def _same_stream(group: Group) -> object:
+    spec = group.spec
+    return spec.benchmark, spec.data, spec.protocol.get("name"), spec.recipe_name
 
 
 def _groups(records: Sequence[RunRecord]) -> list[Group]:

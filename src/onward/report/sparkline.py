@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.report.over_time import WORDS, course, where_to_look
-from onward.report.summary import Summary
+from onward.report.summary import FINAL, Summary, shown_metrics
 
-_BLOCKS = "▁▂▃▄▅▆▇█"
+# Not the full block: lines of two rows would touch.
+_BLOCKS = "▁▂▃▄▅▆▇"
 _LONGEST = 20
 
 
@@ -29,9 +30,9 @@ class Sparklines:
 def sparklines(summaries: Sequence[Summary]) -> Sparklines | None:
     """Draw the methods of one setting period by period; None where there is one period at most.
 
-    Where everything is learned at once, time is that of the tests.
+    Where the last model is what counts, as of domains without an order, it is drawn on each period.
     """
-    where = where_to_look(summaries)
+    where = None if shown_metrics(summaries)[:1] == [FINAL] else where_to_look(summaries)
     if where is not None:
         words = f"on {WORDS[where]}"
         series = [course(item, where).mean for item in summaries]
@@ -51,7 +52,7 @@ def sparkline(values: Sequence[float] | NDArray[np.float64], low: float, high: f
     Examples
     --------
     >>> sparkline([0.2, 0.5, float("nan"), 0.9], 0.2, 0.9)
-    '▁▄ █'
+    '▁▄ ▇'
     """
     drawn = []
     for part in np.array_split(np.asarray(values, float), min(len(values), _LONGEST)):

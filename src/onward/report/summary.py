@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from onward.errors import OnwardError
 from onward.metrics import METRICS as CATALOGUE
 from onward.metrics.clad import area_below_curve
+from onward.report.fields import printable
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
 from onward.results.schema import RunSpec
@@ -298,6 +299,4 @@ def _name(spec: RunSpec) -> str:
     options = {**spec.method_options, **spec.recipe_changes}
     if options:
         name += f"({', '.join(f'{key}={value}' for key, value in options.items())})"
-    # A name may come from anybody's file: control characters would reach the terminal.
-    safe = (letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
-    return "".join(safe)
+    return printable(name)

@@ -116,7 +116,7 @@ def check_run(folder: Path, keys: Keys | None = None, rules: Rules | None = None
 
 
 def _folder_differs(folder: Path, spec: RunSpec, manifest: Manifest) -> Iterator[str]:
-    if folder.name != spec.hash:
+    if folder.name not in (spec.hash, spec.first_hash):
         yield f"expected the folder name {spec.hash}, as its spec, found {folder.name}"
     if spec.seed < 0:
         yield f"expected a seed of 0 or more, found {spec.seed}"

@@ -65,11 +65,12 @@ def _require_comparable(record: RunRecord) -> None:
             f"{record.path} has the task kind {record.spec.task!r}, which is not known here. "
             "Install the package that brings it"
         )
-    for score in (*record.scores, *record.points):
-        if task.headline not in score.scores:
+    cells = [score.scores for score in record.scores] + [point.scores for point in record.points]
+    for scores in cells:
+        if task.headline not in scores:
             raise DamagedFolderError(
                 f"expected a score {task.headline} in every cell of {record.path}, found "
-                f"{', '.join(score.scores) or 'none'}; move that folder away and run again"
+                f"{', '.join(scores) or 'none'}; move that folder away and run again"
             )
 
 

@@ -91,6 +91,12 @@ class RunSpec(_Stored):
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
     @property
+    def first_hash(self) -> str:
+        """Name this spec as whoever wrote it did: an older Onward may have known fewer fields."""
+        said = self.model_dump_json(exclude_unset=True)
+        return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+    @property
     def stream_name(self) -> str:
         """Name the data and the way it was cut, whatever runs on it."""
         return stream_name(self.data_digest, self.benchmark_options, self.protocol, self.periods)
