@@ -96,7 +96,7 @@ def test_the_whole_demonstration_in_one_small_file(demo: Callable, tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert (said.runs, said.left_out) == (50, [])
     headings = [tag for tag, _ in page.elements if tag in ("h1", "h2", "h3")]
-    assert headings == ["h1"] + ["h2"] * 6
+    assert headings == ["h1"] + ["h2"] * 7
     assert base64.b64decode(str(page.images[0]["src"]).partition(",")[2]) == png
     streaming, iid = page.tables
     assert streaming["label"] == "Results, streaming"

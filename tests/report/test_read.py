@@ -24,7 +24,7 @@ def test_what_is_left_out_is_warned_about(tmp_path: Path) -> None:
     tiny_runs(tmp_path, ("nap",), 2)
     damage(next(iter(find_folders(tmp_path))))
     unfinished_run(tmp_path)
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning, match="left out: ") as told:
         (found,) = onward.report.read(tmp_path)
     assert len(found.seeds) == 1
     messages = [str(warning.message) for warning in told]

@@ -220,7 +220,8 @@ def seeds_to_decide(
     if len(d) < 2 or abs(d.mean()) <= _TIE * np.abs(d).max():
         return None
     z = NormalDist().inv_cdf(1 - level / 2) + NormalDist().inv_cdf(power)
-    return max(math.ceil((z * d.std(ddof=1) / d.mean()) ** 2), _seeds_needed(level))
+    wanted = (z * float(d.std(ddof=1)) / float(d.mean())) ** 2
+    return max(math.ceil(wanted), _seeds_needed(level))
 
 
 def _complete(values: Floats, what: str) -> Floats:

@@ -35,7 +35,7 @@ class Comparison:
     @property
     def more_seeds(self) -> int | None:
         """How many more seeds would probably decide; None if they have, or nobody knows."""
-        if self.verdict.answer != "cannot tell":
+        if self.verdict.answer != "cannot tell" or not any(self.gain.values):
             return None
         wanted = seeds_to_decide(self.gain.values) or self.verdict.needed
         return None if wanted is None else max(wanted - len(self.seeds), 1)

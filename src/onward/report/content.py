@@ -105,7 +105,8 @@ def chapters(
     settings = {key: _settings(group) for key, group in sorted(groups.items())}
     named = [key[:2] for key, found in settings.items() if found]
     room = _Room(strips=max(2, min(8, _STRIPS // max(len(named), 1))))
-    told, without = [], []
+    told: list[Chapter] = []
+    without = []
     for key, found in settings.items():
         benchmark, data, digest = key
         if not found:

@@ -44,7 +44,7 @@ def results_table(
     best = {name: decided_best(group, name) for name in shown}
     compared = against(group, BASELINE, shown[0]) if shown else {}
     unit, word = _unit(group)
-    columns = [{"heading": "method", "kind": "text"}]
+    columns: list[dict[str, Any]] = [{"heading": "method", "kind": "text"}]
     columns += [_measured(*metric_words(name)) for name in shown]
     columns += [_measured(test, "static test, last model") for test in tests]
     if compared:
@@ -56,7 +56,7 @@ def results_table(
         _number("stored", "samples", 0),
         _number("seeds", "", 0),
     ]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "cells": [
                 {"text": item.label, "note": _said(item)},

@@ -197,7 +197,7 @@ def accuracy_by_distance(
     shown = [distance for distance in distances if distance % every == 0]
     axes.set_xticks(shown, [_distance_label(d, years) for d in shown])
     unit = "periods (years)" if years else "periods"
-    axes.set_xlabel(f"{unit} from the last one learned to the one tested")
+    axes.set_xlabel(f"{unit} between learning and testing")
     percent_axis(axes, score)
     # Names stand on the left: on the right all methods meet in the one model that is so old.
     axes.yaxis.tick_right()

@@ -6,6 +6,8 @@ from typing import Literal
 
 from matplotlib.axes import Axes
 
+from onward.report.style import settle
+
 _LONGEST = 24
 _SIZE = 9.5
 _HEIGHT = 1.2 * _SIZE
@@ -123,7 +125,7 @@ def label_points(axes: Axes, points: Mapping[str, Point], palette: Mapping[str, 
         The colour of each name.
     """
     root = axes.figure.get_figure(root=True)
-    root.draw_without_rendering()
+    settle(root)
     scale = 72 / root.dpi
     frame = _Box(*(scale * edge for edge in axes.bbox.extents))
     middles, taken = {}, []
