@@ -22,6 +22,8 @@ from onward.report.words import metric_words, score_words
 
 # A figure of thousands of paths is smaller, and faster to show, as an image.
 _LARGEST_SVG = 90_000
+# Inches: what is wider than that cannot be read in half of the page.
+_HALF = 7.0
 _MEET = (
     " Only the model of the first period reaches the largest distance: methods that learn it alike "
     "meet there."
@@ -47,6 +49,7 @@ class Plot:
     svg: Markup | None = None
     image: str | None = None
     numbers: Numbers | None = None
+    wide: bool = False
 
     @property
     def size(self) -> int:
@@ -94,6 +97,7 @@ class Studio:
             svg=None if image else svg,
             image=image,
             numbers=words.numbers,
+            wide=figure.get_size_inches()[0] > _HALF,
         )
         self.room -= shown.size
         return [shown]

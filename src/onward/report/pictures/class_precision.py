@@ -87,6 +87,8 @@ def class_curves(runs: Runs) -> Figure:
     for axes in panels[len(classes) :]:
         axes.set_axis_off()
     figure.supylabel("average precision, mean over domains, %", fontsize=9, color=FAINT)
-    figure.supxlabel("after learning", fontsize=9, color=FAINT)
+    # Not below the whole figure, where the names of methods stand.
+    for axes in panels[-(len(panels) // rows) :]:
+        axes.set_xlabel("after learning", color=FAINT)
     name_below(figure, styles)
     return figure

@@ -16,6 +16,8 @@ from onward.report.summary import Summary
 from onward.results.record import RunRecord
 from onward.types import Array
 
+# The longest name that leaves room for the number of seeds beside it.
+_BESIDE = 14
 Runs = Mapping[str, Sequence[RunRecord]]
 """Methods by label, each with its runs."""
 
@@ -66,7 +68,8 @@ def domain_matrices(runs: Runs, width: float = 2.9) -> Figure:
         _matrix(axes, matrices, runs[label][0].spec.periods, most)
         seeds = f"{len(matrices)} seed{'s' * (len(matrices) > 1)}"
         axes.set_title(short(label), loc="left", fontsize=10.5, fontweight="bold")
-        axes.set_title(seeds, loc="right", fontsize=8, color=FAINT)
+        if len(label) <= _BESIDE:
+            axes.set_title(seeds, loc="right", fontsize=8, color=FAINT)
     for axes in panels[len(values) :]:
         axes.set_axis_off()
     figure.supxlabel("tested on; mAP at an overlap of 0.5, percent, ± deviation", fontsize=8.5)
