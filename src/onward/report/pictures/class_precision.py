@@ -1,6 +1,6 @@
 """How precisely each class is found, domain after domain."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -33,7 +33,7 @@ def class_precision_picture(setting: Sequence[Summary], card: StreamCard | None)
     return [
         Picture(
             "Classes, domain after domain",
-            class_curves(runs),
+            _curves(lines, classes, setting[0].spec.periods),
             "The average precision of a class, as a mean over the domains that have it, after "
             "each domain. Classes weigh alike, however few objects they have.",
             f"Average precision in percent after the last domain, {'; '.join(parts)}.",
@@ -62,18 +62,22 @@ def precision_over_domains(runs: Runs) -> tuple[dict[str, dict[str, Array]], tup
     return lines, classes
 
 
-@styled
 def class_curves(runs: Runs) -> Figure:
     """Draw the average precision of each class, mean over domains, after each domain."""
-    lines, classes = precision_over_domains(runs)
+    return _curves(*precision_over_domains(runs), next(iter(runs.values()))[0].spec.periods)
+
+
+@styled
+def _curves(
+    lines: Mapping[str, Mapping[str, Array]], classes: Sequence[str], periods: Sequence[str]
+) -> Figure:
     rows = 1 if len(classes) < 3 else 2
-    names = 0.35 + 0.2 * -(-len(runs) // 4)
+    names = 0.35 + 0.2 * -(-len(lines) // 4)
     figure = Figure(figsize=(9.8, 2.5 * rows + names), layout="constrained")
     panels = figure.subplots(
         rows, -(-len(classes) // rows), sharex=True, sharey=True, squeeze=False
     ).ravel()
-    periods = next(iter(runs.values()))[0].spec.periods
-    places, styles = np.arange(len(periods)), looks(list(runs))
+    places, styles = np.arange(len(periods)), looks(list(lines))
     for axes, name in zip(panels, classes, strict=False):
         for label, of_classes in lines.items():
             known = np.isfinite(of_classes[name])
