@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from onward.errors import OnwardError
 from onward.metrics import METRICS as CATALOGUE
 from onward.metrics.clad import area_below_curve
+from onward.report.fields import printable
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
 from onward.results.schema import RunSpec
@@ -175,7 +176,7 @@ def summarise(records: Iterable[RunRecord], more: Sequence[str] = ()) -> list[Su
     for record in _distinct(record for record in records if record.complete):
         groups.setdefault(record.spec.without_seed(), []).append(record)
     specs = [members[0].spec for members in groups.values()]
-    labels, shared = _labels(specs), _shared_names(specs)
+    labels, shared = method_labels(specs), _shared_names(specs)
     summaries = [
         Summary(
             label=labels[key],
@@ -282,7 +283,7 @@ def _shared_names(specs: Iterable[RunSpec]) -> set[tuple[str, str]]:
     return {name for name, found in digests.items() if len(found) > 1}
 
 
-def _labels(specs: Sequence[RunSpec]) -> dict[str, str]:
+def method_labels(specs: Sequence[RunSpec]) -> dict[str, str]:
     """Name each group of runs, so that no two in one setting share a name."""
     names = {spec.without_seed(): _name(spec) for spec in specs}
     taken = [(_setting(spec), names[spec.without_seed()]) for spec in specs]
@@ -298,6 +299,4 @@ def _name(spec: RunSpec) -> str:
     options = {**spec.method_options, **spec.recipe_changes}
     if options:
         name += f"({', '.join(f'{key}={value}' for key, value in options.items())})"
-    # A name may come from anybody's file: control characters would reach the terminal.
-    safe = (letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
-    return "".join(safe)
+    return printable(name)

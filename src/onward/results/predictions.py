@@ -136,5 +136,8 @@ class Stored(Mapping[int, tuple[pa.Table, tuple[str, ...]]]):
     def __iter__(self) -> Iterator[int]:
         return iter(self._files)
 
+    def __contains__(self, period: object) -> bool:
+        return period in self._files
+
     def __len__(self) -> int:
         return len(self._files)

@@ -24,7 +24,8 @@ def write_stream_card(out: Path, name: str, benchmark: Benchmark, stream: Stream
     but for which labels and classes are hidden at first. Its name is that of `RunSpec.stream_name`.
     """
     folder = out / benchmark.name / "stream" / name
-    if (folder / "card.json").exists():
+    wanted = ["card.json", *([DOMAINS] if benchmark.card.domains else [])]
+    if all((folder / name).exists() for name in wanted):
         return folder
     periods = []
     for period in stream:

@@ -9,13 +9,31 @@ from collections.abc import Callable, Sequence
 
 from onward.catalogue import Catalogue
 from onward.report.pictures.class_decay import class_decay_picture
+from onward.report.pictures.class_precision import class_precision_picture
+from onward.report.pictures.domain_matrices import domain_matrix_picture
+from onward.report.pictures.drive_curves import drive_curves_picture
+from onward.report.pictures.label_confusion import confusion_picture
+from onward.report.pictures.next_period import next_period_picture
 from onward.report.pictures.picture import Picture
+from onward.report.pictures.pooled_curves import pooled_picture
+from onward.report.pictures.retrieval import retrieval_picture, zero_shot_picture
+from onward.report.pictures.static_tests import static_picture
 from onward.report.provenance import StreamCard
 from onward.report.summary import Summary
 
 Painter = Callable[[Sequence[Summary], StreamCard | None], Sequence[Picture]]
 
-PICTURES: Catalogue[Painter] = Catalogue(
-    "picture", {"class_decay": class_decay_picture}, "onward.pictures"
-)
+_OWN: dict[str, Painter] = {
+    "class_decay": class_decay_picture,
+    "next_period": next_period_picture,
+    "pooled": pooled_picture,
+    "confusion": confusion_picture,
+    "drive": drive_curves_picture,
+    "domain_matrix": domain_matrix_picture,
+    "class_precision": class_precision_picture,
+    "retrieval": retrieval_picture,
+    "zero_shot": zero_shot_picture,
+    "static": static_picture,
+}
+PICTURES: Catalogue[Painter] = Catalogue("picture", _OWN, "onward.pictures")
 """By the name that `onward.types.Card.pictures` has."""
