@@ -256,7 +256,7 @@ def test_published_rows_stand_apart(make: Callable, tmp_path: Path) -> None:
     assert labels(table) == ["er", "finetune", "ER (paper)"]
     paper = table["rows"][-1]
     assert (paper["group"], paper["class"], paper.get("best")) == (1, "published", None)
-    assert paper["cells"][0]["note"] == "Lin et al. 2021; CLEAR-10"
+    assert table["groups"][0].endswith("Lin et al. 2021; CLEAR-10")
     assert paper["cells"][1] == [93.1, 0.4]
     assert [90.0, None, "read from a figure"] in paper["cells"]
     assert all(len(row["cells"]) == len(table["columns"]) for row in table["rows"])

@@ -22,8 +22,8 @@ from onward.report.words import metric_words, score_words
 
 # A figure of thousands of paths is smaller, and faster to show, as an image.
 _LARGEST_SVG = 90_000
-# Inches: what is wider than that cannot be read in half of the page.
-_HALF = 7.0
+# Inches that are still read well on half of a page; a wider figure has all of it.
+_HALF = 6.5
 _MEET = (
     " Only the model of the first period reaches the largest distance: methods that learn it alike "
     "meet there."
@@ -49,6 +49,7 @@ class Plot:
     svg: Markup | None = None
     image: str | None = None
     numbers: Numbers | None = None
+    choice: str = ""
     wide: bool = False
 
     @property
@@ -97,7 +98,8 @@ class Studio:
             svg=None if image else svg,
             image=image,
             numbers=words.numbers,
-            wide=figure.get_size_inches()[0] > _HALF,
+            choice=words.choice,
+            wide=float(figure.get_size_inches()[0]) > _HALF,
         )
         self.room -= shown.size
         return [shown]
@@ -139,7 +141,7 @@ def _over_time(shown: Sequence[Summary], score: str, look: Look, studio: Studio)
     )
     words = Plot(
         title="Over time",
-        caption=f"Over time: the score on {WORDS[where]}. Lines are means over seeds, bands one "
+        caption=f"The score on {WORDS[where]}. Lines are means over seeds, bands one "
         "standard deviation to either side.",
         alt=f"The score on {WORDS[where]}, period after period. {ends}",
         numbers=Numbers(["percent", *periods], rows),
@@ -174,7 +176,7 @@ def _by_distance(
     )
     words = Plot(
         title="Against time distance",
-        caption="Against time: the score by how many periods lie between the last one learned and "
+        caption="The score by how many periods lie between the last one learned and "
         "the one tested." + (_MEET if distances[-1] > 0 else ""),
         alt=f"The score by distance in time. {ends}",
         numbers=Numbers(["percent", *(f"{at:+d}" if at else "0" for at in distances)], rows),
@@ -201,8 +203,9 @@ def costs(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plot]:
             for item in sorted(points, key=lambda item: item.cost)
         ]
         words = Plot(
-            title=title,
-            caption=f"Quality against cost: {name} ({what}) with one standard deviation over "
+            title=f"Quality against {title}",
+            choice=title,
+            caption=f"{name[0].upper()}{name[1:]} ({what}) with one standard deviation over "
             "seeds. The dashed line joins the methods that no other beats on both counts: "
             f"{', '.join(front)}. A marker's area grows with the samples that a method keeps.",
             alt=f"{name} against {title}: "

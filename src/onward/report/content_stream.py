@@ -113,7 +113,7 @@ def _mix(card: StreamCard, studio: Studio) -> list[Plot]:
     rows = [[name, *(f"{counts.get(name, 0):,}" for counts in mix.values())] for name in ranked]
     words = Plot(
         title="Class mix",
-        caption="Class mix: which share of its samples each class has, period by period.",
+        caption="Which share of its samples each class has, period by period.",
         alt="Class mix over time. Most samples: "
         + ", ".join(
             f"{name} {sum(counts.get(name, 0) for counts in mix.values()):,}" for name in ranked[:9]

@@ -12,7 +12,7 @@ from onward.report.summary import Measure, Summary, shown_metrics
 from onward.report.verdict import BASELINE
 from onward.report.words import decision, metric_words, seeds, votes
 
-_PUBLISHED = "published: measured on the data that each row names, and ranked among themselves"
+_PUBLISHED = "published, on other data and not ranked among runs: {}"
 # Names of static tests beyond these do not fit beside the rest; exports have them all.
 _MOST_TESTS = 6
 # More seeds than this, nobody will run: the two are equal for all practical purposes.
@@ -72,13 +72,17 @@ def results_table(
         }
         for item in group
     ]
-    rows += [_published(row, shown, len(columns)) for row in published]
+    papers = list(dict.fromkeys(_paper(row) for row in published))
+    rows += [
+        _published(row, shown, len(columns)) | {"group": 1 + papers.index(_paper(row))}
+        for row in published
+    ]
     spec: dict[str, Any] = {
         "label": f"Results, {group[0].protocol}",
         "columns": columns,
         "rows": rows,
         "words": ["method", "methods"],
-        "groups": [_PUBLISHED],
+        "groups": [_PUBLISHED.format(paper) for paper in papers],
     }
     if shown:
         spec["sort"] = {"column": 1, "descending": True}
@@ -138,8 +142,12 @@ def _coloured(colour: str | None) -> dict[str, str]:
     return {} if colour is None else {"colour": f"--m{COLOURS.index(colour)}"}
 
 
+def _paper(row: PublishedRow) -> str:
+    return f"{row.paper}; {row.data}"
+
+
 def _published(row: PublishedRow, shown: Sequence[str], columns: int) -> dict[str, Any]:
-    cells: list[Any] = [{"text": row.label, "note": f"{row.paper}; {row.data}"}]
+    cells: list[Any] = [{"text": row.label}]
     for name in shown:
         value = row.values.get(name)
         if value is None:
@@ -149,4 +157,4 @@ def _published(row: PublishedRow, shown: Sequence[str], columns: int) -> dict[st
         doubt = [] if value.certain else ["read from a figure"]
         cells.append([round(100 * value.mean, 3), spread, *doubt])
     cells += [None] * (columns - len(cells))
-    return {"cells": cells, "group": 1, "class": "published"}
+    return {"cells": cells, "class": "published"}

@@ -48,6 +48,7 @@ class Table {
       };
     });
     this.keys = new Map();
+    this.groups = Uint16Array.from(this.rows, (row) => row.group ?? 0);
     this.found = this.rows.map((_, at) => at);
     this.drawn = this.spec.step;
     this.sorted = this.spec.sort ?? null;
@@ -137,12 +138,13 @@ class Table {
       const { column, descending } = this.sorted;
       const keys = this.key(column);
       const sign = descending ? -1 : 1;
-      const group = (at) => this.rows[at].group ?? 0;
+      const groups = this.groups;
       this.order = this.rows
         .map((_, at) => at)
         .sort((a, b) => {
-          if (group(a) !== group(b)) return group(a) - group(b);
-          const [x, y] = [keys[a], keys[b]];
+          if (groups[a] !== groups[b]) return groups[a] - groups[b];
+          const x = keys[a];
+          const y = keys[b];
           if (x === y) return a - b;
           if (x !== x) return y !== y ? a - b : 1;
           if (y !== y) return -1;
