@@ -32,10 +32,12 @@ test: setup
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2
 
-# TensorFlow and Ray are large and not everywhere: where one cannot be installed, its test is skipped.
+# TensorFlow, Ray and Playwright are large and not everywhere: where one cannot be installed, its
+# tests are skipped. Playwright drives the Chromium of the system, and brings none of its own.
 test-slow: .venv/.docs
 	-$(BIN)/python -c "import tensorflow" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt tensorflow
 	-$(BIN)/python -c "import ray" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt ray
+	-$(BIN)/python -c "import playwright" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt playwright
 	$(BIN)/pytest -n 2 -m slow
 
 bench: setup
@@ -47,6 +49,7 @@ bench: setup
 	$(BIN)/python benchmarks/clad.py
 	$(BIN)/python benchmarks/tic_shards.py
 	$(BIN)/python benchmarks/tic.py
+	$(BIN)/python benchmarks/report.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache site

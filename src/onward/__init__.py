@@ -4,7 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from onward import checks, learners, memory, metrics
+    from onward import checks, learners, memory, metrics, report
     from onward.benchmarks import Source, load
     from onward.loop import run
     from onward.tuning import tune
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Imported at first use, so that `import onward` costs milliseconds and loads no framework.
-_MODULES = ("checks", "learners", "memory", "metrics")
+_MODULES = ("checks", "learners", "memory", "metrics", "report")
 _FUNCTIONS = {
     "Source": "onward.benchmarks",
     "load": "onward.benchmarks",
@@ -20,7 +20,7 @@ _FUNCTIONS = {
     "tune": "onward.tuning",
 }
 
-__all__ = ["Source", "checks", "learners", "load", "memory", "metrics", "run", "tune"]
+__all__ = ["Source", "checks", "learners", "load", "memory", "metrics", "report", "run", "tune"]
 
 
 def __getattr__(name: str) -> Any:

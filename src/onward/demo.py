@@ -11,6 +11,7 @@ from onward.benchmarks import Source
 from onward.data.emoji_history import TWEMOJI, load_emoji
 from onward.report.contact_sheet import contact_sheet
 from onward.report.page import write_page
+from onward.results.collect import Collected
 from onward.results.record import RunRecord
 from onward.sweep import Job
 
@@ -73,14 +74,10 @@ def emoji_sheet() -> bytes:
 
 def write_demo_page(records: Sequence[RunRecord], path: Path) -> Path:
     """Write the page of the demonstration from its runs."""
-    methods = " ".join(f"--method {name}" for name in METHODS)
-    return write_page(
-        records,
+    page = write_page(
+        Collected(tuple(records)),
         path,
         title="Ten years of emoji",
         contact_sheet_png=emoji_sheet(),
-        commands=[
-            f"onward run clear --data emoji --protocol {protocol} {methods} --seeds 0-4"
-            for protocol in PROTOCOLS
-        ],
     )
+    return page.path

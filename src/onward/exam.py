@@ -1,6 +1,6 @@
 """The tests that are due after a period: all of them in one call, scored and stored one by one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -8,9 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onward.results import predictions
+from onward.results.keys import Key, Keys, hash_of_test, name_of_test
 from onward.results.predictions import POOLED, pooled_places
-from onward.results.schema import Score
-from onward.types import Array, Call, Learner, Protocol, Rows, Samples, Stream, Task, View
+from onward.results.schema import Score, stream_name
+from onward.stored import stored
+from onward.types import (
+    Array,
+    Benchmark,
+    Call,
+    Learner,
+    Protocol,
+    Rows,
+    Samples,
+    Stream,
+    Task,
+    View,
+)
 
 
 class Test(NamedTuple):
@@ -39,6 +52,47 @@ def due_tests(stream: Stream, protocol: Protocol, learned_upto: int) -> list[Tes
         for name, samples in stream[index].tests.items()
     ]
     return of_periods + static_tests(stream)
+
+
+def key_of_stream(stream: Stream, protocol: Protocol) -> Key:
+    """Return the key of a stream: that of every run on it, whoever learns."""
+    due = [test for index in range(len(stream)) for test in due_tests(stream, protocol, index)]
+    ids = stream.table.values("id")
+    return {
+        name_of_test(name, period): hash_of_test(
+            ids[samples.rows], samples.labels, stream[-1].classes
+        )
+        for (name, period), samples in {(test[0], test[1]): test.samples for test in due}.items()
+        if len(samples)
+    }
+
+
+def keys_of(
+    benchmark: Benchmark, seeds: Iterable[int], progress: Callable[[int], None] = lambda done: None
+) -> Keys:
+    """Return the keys of a benchmark as it is asked for, without any run.
+
+    Parameters
+    ----------
+    benchmark
+        What `onward.load` returned.
+    seeds
+        Those that runs will have.
+    progress
+        Called with 1 after each seed.
+    """
+    found: dict[str, dict[int, Key]] = {}
+    protocol = stored(benchmark.protocol)
+    for seed in seeds:
+        stream = benchmark.stream(seed)
+        periods = [period.name for period in stream]
+        name = stream_name(benchmark.raw.digest, benchmark.options, protocol, periods)
+        found.setdefault(name, {})[seed] = key_of_stream(stream, benchmark.protocol)
+        progress(1)
+    keys = Keys()
+    for name, by_seed in found.items():
+        keys |= Keys.of_seeds(name, benchmark.protocol.name, by_seed)
+    return keys
 
 
 @dataclass(frozen=True, eq=False)

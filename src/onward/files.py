@@ -81,6 +81,27 @@ def publish_folder(path: Path, fill: Callable[[Path], None]) -> None:
     sync_folder(path.parent)
 
 
+def replace_folder(path: Path, fill: Callable[[Path], None]) -> None:
+    """Fill a folder beside `path`, then let it take the place of what is there.
+
+    What was there stays until the new one is whole, and is then removed.
+    """
+    fresh = _draft(path)
+    publish_folder(fresh, fill)
+    old = _draft(path)
+    try:
+        if path.exists():
+            path.rename(old)
+        fresh.rename(path)
+    except BaseException:
+        if old.exists() and not path.exists():
+            old.rename(path)
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+    sync_folder(path.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def make_folder(path: Path) -> None:
     """Make a folder and its parents, each durable in the one above it."""
     if not path.is_dir():

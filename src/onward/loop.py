@@ -311,5 +311,10 @@ class Loop:
 
     def record(self) -> RunRecord:
         """Return what a finished run found."""
-        record = self.crew.tell(lambda: load_record(self.folder.path))
+        record = self.crew.tell(self._read)
         return record if self.lasting else replace(record, path=None)
+
+    def _read(self) -> RunRecord:
+        record = load_record(self.folder.path)
+        # Decisions are read when they are asked for: a folder that does not last is gone by then.
+        return record if self.lasting else replace(record, decisions=dict(record.decisions))

@@ -2,13 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from onward.budget import COMPUTE
 from onward.errors import OnwardError
 from onward.fit import FULL_MEMORY, ONE_LOOK, SECOND_LOOK
 from onward.splits import Folds, Holdout, Released, Split
 from onward.stored import LATER
+
+Tests = Literal["all", "future", "past", "last", "static"]
+TESTS: tuple[Tests, ...] = get_args(Tests)
+"""The words for what is tested when."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class Protocol:
 
     name: str
     summary: str
-    tests: Literal["all", "future", "past", "last", "static"]
+    tests: Tests
     split: Split
     batch: int | Literal["day"] | None = None
     labelled: float = 1.0

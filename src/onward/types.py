@@ -159,13 +159,19 @@ Method = Callable[[Setting], Learner]
 
 @dataclass(frozen=True)
 class Card:
-    """What a benchmark is, for people: who made it, from what, under which terms."""
+    """What a benchmark is, for people: who made it, from what, under which terms.
+
+    ``pictures`` are names of `onward.report.pictures.PICTURES`: what its runs are best seen in.
+    ``domains`` are columns of its samples that answers are told apart by, such as the weather.
+    """
 
     title: str
     summary: str
     licence: str
     citation: str
     numbers: Mapping[str, Any]
+    pictures: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,7 +101,7 @@ def test_classes_are_drawn_from_the_top_with_a_dot_per_seed() -> None:
 
 def test_a_method_has_one_colour_whatever_stands_beside_it() -> None:
     assert figures.colours(["b", "a", "b"]) == figures.colours(["a", "b"])
-    assert len(set(figures.colours(list("abcdefg")).values())) == 7
+    assert len(set(figures.colours(list("abcdefghij")).values())) == 10
 
 
 def test_labels_are_moved_apart_no_more_than_needed() -> None:

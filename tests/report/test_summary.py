@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from onward.errors import OnwardError
 from onward.report.summary import by_setting, shown_metrics, summarise, unfinished
+from onward.results.schema import Score
 
 NAN = float("nan")
 FIRST, SECOND = [[0.8, 0.6], [0.4, 0.7]], [[0.9, 0.5], [0.6, 0.8]]
@@ -59,6 +61,24 @@ def test_one_row_has_the_mean_over_its_periods_and_nothing_of_clears(make: Calla
     assert "final" not in shown_metrics([usual])
 
 
+def test_nothing_but_nan_is_no_number_and_no_warning(make: Callable) -> None:
+    spec = {"protocol": {"name": "iid", "tests": "all", "pooled": True}}
+    nothing = {"test": "pooled", "tested_on": None, "samples": 0, "scores": {"accuracy": None}}
+    record = make(FIRST)
+    record = replace(
+        record,
+        spec=record.spec.model_copy(update=spec),
+        scores=(
+            *record.scores,
+            *(Score(learned_upto=period, **nothing) for period in range(2)),
+        ),
+    )
+    (summary,) = summarise([record])
+    assert summary.metrics["pooled_mean"].percent() == "–"  # noqa: RUF001
+    assert summary.metrics["next_domain"].known
+    assert "pooled_mean" not in shown_metrics([summary])
+
+
 def test_one_seed_has_no_deviation(make: Callable) -> None:
     (summary,) = summarise([make(FIRST)])
     assert math.isnan(summary.metrics["next_domain"].deviation)
@@ -77,13 +97,24 @@ def test_static_tests_show_the_last_model_and_costs_are_means(make: Callable) ->
     assert summary.cost["stored_samples"] == 5
 
 
-def test_runs_on_other_data_are_refused(make: Callable) -> None:
-    records = [make(FIRST), make(SECOND, seed=1, data_digest="e" * 64)]
-    with pytest.raises(OnwardError, match=r"expected .* \(dddddddddddddddd\), found .* \(e{16}\)"):
-        summarise(records)
-    other_method = make(SECOND, method="er", data_digest="e" * 64)
-    with pytest.raises(OnwardError, match="separate folders"):
-        summarise([make(FIRST), other_method])
+def test_two_versions_of_data_are_two_settings_with_two_names(make: Callable) -> None:
+    summaries = summarise(
+        [
+            make(FIRST),
+            make(SECOND, seed=1, data_digest="e" * 64),
+            make(SECOND, method="er", data_digest="e" * 64),
+            make(FIRST, protocol="streaming"),
+        ]
+    )
+    assert all(len(summary.seeds) == 1 for summary in summaries)
+    found = [[(item.data_name, item.label) for item in group] for group in by_setting(summaries)]
+    assert found == [
+        [("made-up #dddddddd", "finetune")],
+        [("made-up #dddddddd", "finetune")],
+        [("made-up #eeeeeeee", "er"), ("made-up #eeeeeeee", "finetune")],
+    ]
+    (alone,) = summarise([make(FIRST), make(SECOND, seed=1)])
+    assert alone.data_name == "made-up"
 
 
 def test_another_benchmark_may_have_another_digest(make: Callable) -> None:

@@ -1,35 +1,75 @@
-"""The terminal's table fits, claims nothing, and the JSON beside it is plain data."""
+"""The terminal's table fits, claims nothing, and draws lines where a terminal can show them."""
 
 import io
-import json
+import re
 from collections.abc import Callable
 
 import pytest
 from rich.console import Console
 
 from onward.report.summary import summarise
-from onward.report.terminal import table, tables, to_json
-
-NAN = float("nan")
+from onward.report.terminal import tables
 
 
-def shown(records: list, width: int = 100) -> str:
-    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+def shown(records: list, width: int = 100, encoding: str = "utf-8") -> str:
+    class Screen(io.StringIO):
+        @property
+        def encoding(self) -> str:
+            return encoding
+
+    console = Console(file=Screen(), width=width, force_terminal=True, color_system=None)
     for part in tables(summarise(records)):
         console.print(part)
     return console.file.getvalue()
 
 
 def test_one_table_per_protocol_with_the_columns_that_have_numbers(demo: Callable) -> None:
-    streaming, iid = tables(summarise(demo()))
-    assert "streaming" in str(streaming.title)
+    streaming, iid = (part.laid_out() for part in tables(summarise(demo())))
     assert [str(column.header) for column in streaming.columns] == [
         "method", "next\ndomain", "forward\ntransfer", "CPU\nseconds", "stored\nsamples",
+        "over\ntime",
     ]  # fmt: skip
-    assert len(iid.columns) == 8
+    assert len(iid.columns) == 9
 
 
-def test_it_fits_in_100_columns_and_cuts_nothing_off(demo: Callable) -> None:
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_demo_fits_with_its_lines(demo: Callable, width: int) -> None:
+    text = shown(demo(), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert text.count("▇") >= 2
+
+
+def test_columns_move_together_before_lines_are_left_out(demo: Callable) -> None:
+    wide, close, bare = (shown(demo(protocols=("iid",)), width) for width in (100, 80, 74))
+    assert re.search(r"±\d\.\d  \d", wide)
+    assert re.search(r"±\d\.\d \d", close)
+    assert "▇" in close
+    assert "▇" not in bare
+    assert "over time" not in bare
+    assert "…" not in bare
+
+
+@pytest.mark.parametrize("width", [30, 40, 60])
+def test_a_narrow_terminal_gets_several_tables_and_loses_nothing(
+    demo: Callable, width: int
+) -> None:
+    records = demo(protocols=("iid",))
+    whole, parts = shown(records), shown(records, width)
+    assert max(map(len, parts.splitlines())) <= width
+    assert "…" not in parts
+    assert parts.count("method") == parts.count("cumulative") > 1
+    numbers = re.compile(r"\d+\.\d±\d+\.\d|[▁-█]{6}")
+    assert sorted(numbers.findall(parts)) == sorted(numbers.findall(whole))
+
+
+def test_a_terminal_without_blocks_gets_none(demo: Callable) -> None:
+    text = shown(demo(), encoding="iso-8859-1")
+    assert "over time" not in text
+    text.encode("iso-8859-1")
+
+
+def test_long_names_are_folded(demo: Callable) -> None:
     text = shown(demo(methods=("finetune", "a_method_with_quite_a_long_name")))
     assert max(map(len, text.splitlines())) <= 100
     assert "…" not in text
@@ -52,30 +92,25 @@ def test_one_seed_shows_no_deviation(make: Callable) -> None:
 def test_bold_is_only_what_the_paired_test_decides(
     demo: Callable, seeds: int, *, bold: bool
 ) -> None:
-    (part,) = tables(summarise(demo(seeds, protocols=("iid",), methods=("finetune", "nap"))))
-    cells = list(part.columns[1].cells)
+    records = demo(seeds, protocols=("iid",), methods=("finetune", "nap"))
+    (part,) = tables(summarise(records))
+    cells = list(part.laid_out().columns[1].cells)
     assert ("bold" in str(cells[0].style)) is bold
     assert "bold" not in str(cells[1].style)
-    assert ("bold" in str(part.caption)) is bold
+    assert ("bold" in part.note()) is bold
 
 
 def test_markup_in_a_name_is_text(make: Callable) -> None:
     assert "[red]er[/red]" in shown([make([[0.5]], method="[red]er[/red]")])
 
 
-def test_json_is_plain_and_empty_is_null(make: Callable) -> None:
-    R = [[NAN, 0.6], [NAN, NAN]]
-    record = make(R, protocol="streaming", static=[0.1, 0.2], cost={"cpu_seconds": 2.5})
-    (row,) = json.loads(json.dumps(to_json(summarise([record])), allow_nan=False))
-    assert row["matrix"] == [[None, 0.6], [None, None]]
-    assert row["metrics"]["next_domain"] == {"mean": 0.6, "deviation": None, "values": [0.6]}
-    assert row["metrics"]["in_domain"] == {"mean": None, "deviation": None, "values": [None]}
-    assert row["static"]["other"]["mean"] == 0.2
-    assert row["cost"]["cpu_seconds"] == 2.5
-    names = ("benchmark", "data", "protocol", "recipe", "method", "seeds")
-    expected = ["clear", "made-up", "streaming", "cpu", "finetune", [0]]
-    assert [row[name] for name in names] == expected
+def test_control_characters_reach_no_terminal(make: Callable) -> None:
+    names = dict.fromkeys(("method", "benchmark", "data", "recipe_name"), "x\x1b[2J\x07")
+    text = shown([make([[0.5]], **names)])
+    assert "\x07" not in text
+    assert "\x1b[2J" not in text
+    assert text.count("x\N{REPLACEMENT CHARACTER}[2J") == 4
 
 
-def test_a_table_names_its_budget(make: Callable) -> None:
-    assert "passes 1" in str(table(summarise([make([[0.5]], limits={"passes": 1})])).title)
+def test_a_run_with_nothing_to_show_is_a_row_all_the_same(make: Callable) -> None:
+    assert "finetune" in shown([make([[float("nan")]])])

@@ -14,7 +14,9 @@ from onward.configs.clad.boxes import NAMES
 from onward.metrics import METRICS
 from onward.report.boxes_picture import Shown, boxes_picture
 from onward.report.figures import to_png
-from onward.reproduce.box_pictures import box_pictures, class_curves, domain_matrices
+from onward.report.pictures.class_precision import class_curves
+from onward.report.pictures.domain_matrices import domain_matrices
+from onward.reproduce.box_pictures import box_pictures
 from onward.reproduce.engine import reproduce
 from onward.reproduce.files import write
 from onward.reproduce.plan import plan

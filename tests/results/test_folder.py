@@ -1,5 +1,6 @@
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tamper import Tamperer
 
 import onward
 from onward.budget import Budget
@@ -193,16 +195,36 @@ def test_a_score_that_was_changed_with_its_hash_is_found(tmp_path: Path) -> None
     assert "the stored decisions give" in finding.problem
 
 
+def test_a_run_that_leaves_no_folder_has_its_decisions_all_the_same(tmp_path: Path) -> None:
+    passing, lasting = (
+        onward.run(tiny_benchmark(), "nap", seed=0, out=out) for out in (None, tmp_path)
+    )
+    assert passing.path is None
+    np.testing.assert_array_equal(passing.class_matrix()[0], lasting.class_matrix()[0])
+
+
 def test_a_renamed_folder_is_found(tmp_path: Path) -> None:
     folder = _run(tmp_path)
     renamed = folder.rename(folder.with_name("0" * 16))
     assert "expected the folder name" in check_folder(renamed)[0].problem
 
 
+def test_a_folder_of_before_a_field_was_there_keeps_its_name(tmp_path: Path) -> None:
+    mine = Tamperer(_run(tmp_path / "run"), tmp_path)
+    mine.change_file("spec.json", lambda spec: spec.pop("tuned"))
+    spec = json.loads((mine.folder / "spec.json").read_text())
+    said = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
+    name = hashlib.sha256(said.encode()).hexdigest()[:16]
+    mine.folder = mine.folder.rename(mine.folder.with_name(name))
+    mine.redo_manifest()
+    assert check_folder(mine.folder) == []
+
+
 def test_predictions_can_be_left_out(tmp_path: Path) -> None:
     folder = _run(tmp_path, keep_predictions=False)
     assert not (folder / "predictions").exists()
-    assert check_folder(folder) == []
+    (finding,) = check_folder(folder)
+    assert "its scores cannot be computed again" in finding.problem
     with pytest.raises(OnwardError, match="kept no predictions"):
         load_record(folder).class_matrix()
 

@@ -72,4 +72,5 @@ class Reader:
 
 
 def _shape(line: str) -> str:
-    return " ".join(re.sub(r"\d+(?:[.,]\d+)*", "0", line).split())
+    """Return a line without its numbers, and without the lines that are drawn of them."""
+    return " ".join(re.sub(r"[▁-█]+", "", re.sub(r"\d+(?:[.,]\d+)*", "0", line)).split())

@@ -101,7 +101,7 @@ def load(
     return Benchmark(
         name="clad-c",
         data=name,
-        card=card_of(name, "CLAD-C", _SUMMARY, _numbers(objects)),
+        card=card_of(name, "CLAD-C", _SUMMARY, _numbers(objects), ("drive",)),
         task=OneLabel(),
         protocol=replace(DRIVING[protocol], curve=curve),
         raw=table,

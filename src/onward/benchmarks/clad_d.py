@@ -35,6 +35,7 @@ from onward.tasks.boxes import Boxes, padded
 from onward.types import Array, Benchmark, Period, Protocol, Samples, Stream, Table
 
 _SUMMARY = "What is where in a frame, in the city, on the highway, at night, in the rain?"
+_PICTURES = ("domain_matrix", "class_precision")
 
 
 def load(
@@ -80,7 +81,9 @@ def load(
     return Benchmark(
         name="clad-d",
         data=name,
-        card=card_of(name, "CLAD-D", _SUMMARY, _numbers(images)),
+        card=card_of(
+            name, "CLAD-D", _SUMMARY, _numbers(images), ("domain_matrix", "class_precision")
+        ),
         task=Boxes(),
         protocol=DETECTION[protocol],
         raw=_table(soda, images, size),

@@ -7,6 +7,7 @@ from typing import Any
 from onward.benchmarks.progress import reading_images
 from onward.data.cache import cache_folder
 from onward.data.soda import Soda, read_soda
+from onward.data.soda_words import DOMAINS
 from onward.data.street.drives import FRAMES
 from onward.errors import OnwardError, unknown
 from onward.files import locked
@@ -63,7 +64,9 @@ def require_judge(benchmark: str, judge: str) -> None:
         raise unknown(f"judge of {benchmark}", judge, _JUDGES, "onward run --help")
 
 
-def card_of(data: str, title: str, summary: str, numbers: Mapping[str, Any]) -> Card:
+def card_of(
+    data: str, title: str, summary: str, numbers: Mapping[str, Any], pictures: tuple[str, ...]
+) -> Card:
     """Return the card of either benchmark."""
     street = data == STREET
     return Card(
@@ -76,4 +79,6 @@ def card_of(data: str, title: str, summary: str, numbers: Mapping[str, Any]) -> 
         ),
         citation=_CITATION,
         numbers=numbers,
+        pictures=pictures,
+        domains=DOMAINS,
     )

@@ -133,6 +133,7 @@ def load(
             licence="art Apache-2.0 (Noto), second artist CC-BY-4.0 (Twemoji)",
             citation="Lin et al., The CLEAR Benchmark, NeurIPS 2021 Datasets and Benchmarks",
             numbers=facts["counts"],
+            pictures=("class_decay", "next_period", "static"),
         ),
         task=OneLabel(),
         protocol=PROTOCOLS[protocol],

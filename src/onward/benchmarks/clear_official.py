@@ -86,6 +86,7 @@ def load_official(
             licence="photos of YFCC100M, each under the Creative Commons licence of its author",
             citation="Lin et al., The CLEAR Benchmark, NeurIPS 2021 Datasets and Benchmarks",
             numbers=_numbers(found),
+            pictures=("class_decay", "next_period"),
         ),
         task=OneLabel(),
         protocol=own,

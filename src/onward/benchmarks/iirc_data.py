@@ -145,4 +145,5 @@ def described(kind: str, summary: str, table: Table, plan: Plan) -> Card:
         licence=f"{licences[kind]}; released hierarchies and orders of classes MIT (IIRC)",
         citation=_CITATION,
         numbers=numbers_of(table, plan),
+        pictures=("pooled", "confusion"),
     )

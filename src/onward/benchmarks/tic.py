@@ -39,6 +39,7 @@ from onward.types import Benchmark, Card, Protocol, Released, Stream, Table
 
 _SUMMARY = "Does an image still find its text, and a text its image, as years go by?"
 _CITATION = "Garg et al., TiC-CLIP, ICLR 2024"
+_PICTURES = ("retrieval", "zero_shot", "static")
 _SMALL_SIDE, _SIDE = 32, 224
 _OF_READING = ("missing", "leave_out", "shards")
 
@@ -149,6 +150,7 @@ def _emoji(
             licence="art Apache-2.0 (Noto), second artist CC-BY-4.0 (Twemoji)",
             citation=_CITATION,
             numbers={f"{kind}_rows": int(n) for kind, n in zip(kinds, counts, strict=True)},
+            pictures=_PICTURES,
         ),
         task=ImageText(),
         protocol=BUDGETED["budget"],
@@ -182,6 +184,7 @@ def _folder(
                 "gaps": list(found.gaps),
                 "notes": list(found.notes),
             },
+            pictures=_PICTURES,
         ),
         task=ImageText(),
         # Who is tested was decided by who released the data.

@@ -181,6 +181,7 @@ def _card(path: Path, found: YourData, spans: list[Span], how: str, empty: int) 
         licence="yours",
         citation=f"{path.name}, sha256 {found.table.digest[:12]}",
         numbers=numbers,
+        pictures=("class_decay", "next_period"),
     )
 
 

@@ -10,11 +10,14 @@ from onward import __version__
 from onward.cli import (
     budget,
     check,
+    compare,
     data,
     demo,
     evaluate,
+    leaderboard,
     listing,
     pretrain,
+    report,
     reproduce,
     run,
     show,
@@ -42,6 +45,9 @@ app.command("run")(run.run)
 app.command("pretrain")(pretrain.pretrain)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
+app.command("compare")(compare.compare)
+app.command("report")(report.report)
+app.command("leaderboard")(leaderboard.leaderboard)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
 app.command("budget")(budget.budget)

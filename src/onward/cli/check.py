@@ -14,6 +14,7 @@ from rich.text import Text
 from onward.benchmarks import BENCHMARKS, Source
 from onward.benchmarks.clad_data import STREET, street_folder
 from onward.benchmarks.recipes import RECIPES
+from onward.benchmarks.rules import rules
 from onward.checks import Report, check_data, check_method, check_stream, tiny_benchmark
 from onward.checks.clad import check_clad, clad_images
 from onward.checks.data import rows_to_read
@@ -34,7 +35,8 @@ from onward.data.tic_folder import read_tic
 from onward.errors import OnwardError, unknown
 from onward.methods import METHODS
 from onward.protocols import DOMAINS
-from onward.results.check import check_folder
+from onward.results.check_many import check_results
+from onward.results.keys import known_keys, read_keys
 from onward.results.read import find_folders
 
 app = typer.Typer(help="Check results, methods, streams and data.", no_args_is_help=True)
@@ -44,19 +46,30 @@ app = typer.Typer(help="Check results, methods, streams and data.", no_args_is_h
 def results(
     folder: Annotated[Path, typer.Argument(help="A results folder, or one run's folder.")],
     *,
+    key: Annotated[
+        Path | None, typer.Option(help="What tests must be, as onward data key wrote it.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check run folders: hashes, names, completeness, and every score computed again.
+    """Check run folders, as before they are submitted: nothing in them is taken on trust.
 
-    Exit code 0 if all is well, 2 otherwise.
+    Hashes, names and completeness; every score computed again from single decisions; samples and
+    targets against the benchmark's key; limits; seeds that are copies of each other. Exit code 0 if
+    all is well, 2 otherwise.
     """
+    keys = known_keys() if key is None else known_keys() | read_keys(key)
     folders = list(find_folders(folder))
-    findings = [finding for run in folders for finding in check_folder(run)]
-    plain = [{"folder": str(f.folder), "problem": f.problem} for f in findings]
-    lines = [f"[red]{escape(str(f.folder))}[/]:\n  {escape(f.problem)}" for f in findings]
-    wrong = len({finding.folder for finding in findings})
-    lines.append(f"{len(folders)} run folders checked, {wrong} with problems")
-    _say({"checked": len(folders), "problems": plain}, lines, as_json=as_json, ok=not findings)
+    with reading(len(folders), "run folders", "checking") as progress:
+        checked = check_results(folders, keys, rules(), progress)
+    plain = [{"folder": str(f.folder), "problem": f.problem} for f in checked.problems]
+    lines = [
+        "\n  ".join([f"[red]{escape(str(run))}[/]:", *map(escape, problems)])
+        for run, problems in checked.wrong.items()
+    ]
+    lines += [f"[yellow]note[/]: {escape(note)}" for note in checked.notes]
+    lines.append(f"{checked.runs} run folders checked, {len(checked.wrong)} with problems")
+    found = {"checked": checked.runs, "problems": plain, "notes": checked.notes}
+    _say(found, lines, as_json=as_json, ok=not checked.problems)
 
 
 @app.command()

@@ -1,6 +1,8 @@
 """The console that commands print to, and what several of them print."""
 
+import io
 import json
+import sys
 from typing import Any
 
 import typer
@@ -15,6 +17,9 @@ PIPE_WIDTH = 100
 
 def console() -> Console:
     """Return a console for results: as wide as the terminal, never narrower than a table."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that lacks a letter shows another in its place.
+        sys.stdout.reconfigure(errors="replace")
     found = Console(highlight=False)
     return found if found.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
 

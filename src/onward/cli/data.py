@@ -8,15 +8,17 @@ from rich.table import Table
 
 from onward.benchmarks import Source
 from onward.cli.console import console, print_json
-from onward.cli.options import AsJson
+from onward.cli.options import AsJson, parse_seeds
 from onward.cli.progress import reading
-from onward.cli.source import with_data
+from onward.cli.source import with_data, with_source
 from onward.data import emoji_history
 from onward.data.street.drives import FRAMES
 from onward.errors import OnwardError, unknown
+from onward.exam import keys_of
 from onward.report.description import describe as description
 from onward.report.description import next_command
 from onward.report.description_terminal import lines
+from onward.results.keys import write_keys
 
 app = typer.Typer(help="Look at data, and make some.", no_args_is_help=True)
 
@@ -85,6 +87,31 @@ def make(
     with reading(frames, "frames", "drawing") as progress:
         made = make_street(out.expanduser(), seed=seed, frames=frames, progress=progress)
     typer.echo(f"{out}: {made} frames of Emoji Street in the layout of SODA10M")
+
+
+@app.command()
+@with_source
+def key(
+    *,
+    source: Source,
+    seeds: Annotated[str, typer.Option(help="Such as 0, 0-4 or 0,2,5-7.")] = "0-4",
+    out: Annotated[Path, typer.Option(help="Where to: a new JSON file.")],
+) -> None:
+    """Write the key of a benchmark: hashes of what its tests ask, and of what is right.
+
+    Nothing is learned. Whoever has the file, and no data, can check run folders against it:
+    onward check results DIR --key FILE.
+    """
+    numbers = parse_seeds(seeds)
+    made = source.load()
+    with reading(len(numbers), "seeds", "hashing the tests of") as progress:
+        keys = keys_of(made, numbers, progress)
+    write_keys(out.expanduser(), keys)
+    tests = sum(map(len, keys.by_name.values()))
+    typer.echo(
+        f"{out}: {tests} tests of {made.name} on {made.data}, protocol {made.protocol.name}, seeds "
+        f"{seeds}; use it with: onward check results DIR --key {out}"
+    )
 
 
 def _make_shards(

@@ -24,8 +24,9 @@ from onward.cli.progress import live, resumable
 from onward.cli.source import with_source
 from onward.cli.voice import only_once
 from onward.learners import choose
+from onward.report.formats import to_json
 from onward.report.summary import by_setting, summarise
-from onward.report.terminal import tables, to_json
+from onward.report.terminal import tables
 from onward.report.verdict import findings
 from onward.sweep import Job, benchmark_of, cores, sweep
 from onward.tuning import load_tuned

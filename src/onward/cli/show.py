@@ -6,28 +6,71 @@ from typing import Annotated
 import typer
 
 from onward.cli.console import console, print_json
-from onward.cli.options import AsJson, MoreMetrics
+from onward.cli.options import MoreMetrics
+from onward.cli.skipped import say_skipped
+from onward.errors import OnwardError
+from onward.report.bibtex import bibtex
+from onward.report.exchange import Rows, write_flat
+from onward.report.formats import Format, as_csv, latex, markdown, to_json
 from onward.report.summary import summarise, unfinished
-from onward.report.terminal import tables, to_json
-from onward.results.read import find_folders
-from onward.results.record import load_record
+from onward.report.terminal import tables
+from onward.results.collect import collect
 
 
 def show(
-    results: Annotated[Path, typer.Argument(help="A results folder, or one run's folder.")],
+    results: Annotated[
+        list[Path], typer.Argument(help="Results folders, or single runs' folders.")
+    ],
     *,
+    form: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            help="table (for the terminal; the default), markdown, latex, csv or json.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write all scores as one flat table into FILE.parquet or FILE.csv."),
+    ] = None,
+    rows: Annotated[
+        Rows, typer.Option(help="What a row of --out is: a score, or a run with its metrics.")
+    ] = "scores",
+    as_bibtex: Annotated[
+        bool, typer.Option("--bibtex", help="Print BibTeX of what was used.")
+    ] = False,
     metric: MoreMetrics = None,
-    as_json: AsJson = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as --format json.")] = False,
 ) -> None:
-    """Show the results in a folder: mean ± deviation over seeds, and what they cost."""
-    records = [load_record(folder, with_decisions=False) for folder in find_folders(results)]
-    summaries = summarise(records, metric or ())
-    if as_json:
-        print_json(to_json(summaries))
+    """Show the results in folders: mean ± deviation over seeds, and what they cost.
+
+    Folders that cannot be read, and runs that are not finished, are left out, named and counted
+    on the error stream.
+    """
+    asked = [out is not None, as_bibtex, as_json or form is not None]
+    if sum(asked) > 1 or (as_json and form not in (None, "json")):
+        raise OnwardError("expected one of --format, --json, --bibtex and --out, found several")
+    if out is not None:
+        written = write_flat(results, out, rows)
+        say_skipped(written.left_out, 0 if rows == "scores" else written.unfinished)
+        typer.echo(f"{written.rows:,} rows of {written.runs:,} runs in {out}")
         return
-    screen = console()
-    for table in tables(summaries):
-        screen.print(table)
-    left_out = len(unfinished(records))
-    if left_out:
-        screen.print(f"{left_out} unfinished runs are left out; run them again to finish them")
+    found = collect(results)
+    if not found.records:
+        say_skipped(found.left_out, 0)
+        raise OnwardError("expected at least one run that can be read, found none")
+    summaries = summarise(found.records, metric or ())
+    if as_json or form == "json":
+        print_json(to_json(summaries))
+    elif as_bibtex:
+        typer.echo(bibtex(summaries))
+    elif form in ("markdown", "latex", "csv"):
+        typer.echo({"markdown": markdown, "latex": latex, "csv": as_csv}[form](summaries))
+    else:
+        screen = console()
+        for number, table in enumerate(tables(summaries)):
+            if number:
+                screen.print()
+            screen.print(table)
+    say_skipped(found.left_out, len(unfinished(found.records)))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onward.metrics.paired import Verdict, compare
+from onward.metrics.paired import Verdict, compare, seeds_to_decide
 from onward.report.summary import Measure, Summary
 from onward.report.words import decision, votes
 
@@ -31,6 +31,14 @@ class Comparison:
     def phrase(self) -> str:
         """Return size, agreement and decision in half a sentence."""
         return f"{self.points()} points, {votes(self.verdict)} ({decision(self.verdict)})"
+
+    @property
+    def more_seeds(self) -> int | None:
+        """How many more seeds would probably decide; None if they have, or nobody knows."""
+        if self.verdict.answer != "cannot tell" or not any(self.gain.values):
+            return None
+        wanted = seeds_to_decide(self.gain.values) or self.verdict.needed
+        return None if wanted is None else max(wanted - len(self.seeds), 1)
 
     def sentence(self) -> str:
         """Return the whole comparison in one sentence."""

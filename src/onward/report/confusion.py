@@ -10,7 +10,8 @@ from matplotlib.image import AxesImage
 
 from onward.metrics.iirc_levels import confusion
 from onward.report.answers import Answers, answers
-from onward.report.figures import FAINT, MAP, styled
+from onward.report.labels import short
+from onward.report.style import FAINT, MAP, styled
 from onward.results.record import RunRecord
 
 _TRUTH = "as it is"
@@ -51,8 +52,16 @@ def confusion_over_time(record: RunRecord, label: str) -> Figure:
 
 
 @styled
-def confusion_of_methods(records: Mapping[str, RunRecord]) -> Figure:
-    """Draw what several runs of one stream answer in the end, beside what would have been right."""
+def confusion_of_methods(records: Mapping[str, RunRecord], side: float = 3.1) -> Figure:
+    """Draw what several runs of one stream answer in the end, beside what would have been right.
+
+    Parameters
+    ----------
+    records
+        A run of each method, by its label.
+    side
+        Of a panel, in inches.
+    """
     first = next(iter(records.values()))
     last = max(first.decisions)
     panels: list[tuple[str, Answers, Any]] = [
@@ -62,12 +71,13 @@ def confusion_of_methods(records: Mapping[str, RunRecord]) -> Figure:
     panels.insert(0, (_TRUTH, panels[0][1], panels[0][1].true))
     columns = min(4, len(panels))
     rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(3.1 * columns + 0.9, 3.3 * rows), layout="constrained")
+    size = (side * columns + 0.9, (side + 0.2) * rows + 0.5)
+    figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     image = None
     for at, (axes, (label, seen, said)) in enumerate(zip(grid.ravel(), panels, strict=False)):
         image = _panel(axes, said, seen, names=at % columns == columns - 1)
-        axes.set_title(label, loc="left", fontsize=10, fontweight="bold")
+        axes.set_title(short(label), loc="left", fontsize=10, fontweight="bold")
     for axes in grid.ravel()[len(panels) :]:
         axes.set_axis_off()
     for axes in grid[:, 0]:

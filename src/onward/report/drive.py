@@ -1,6 +1,7 @@
 """The picture of a drive: how well each class and each domain is known, test after test."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -8,16 +9,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from onward.data.soda_words import CATEGORIES, CITIES, LOCATIONS, PERIODS, WEATHERS
-from onward.report.figures import COLOURS, FAINT, INK, RULE, styled
 from onward.report.labels import spread_apart
+from onward.report.style import COLOURS, FAINT, INK, RULE, styled
 from onward.report.summary import TEST
 from onward.results import predictions
 from onward.results.record import RunRecord
 from onward.types import Array
 
-# The panels: what an object's column is called, what is written above, and its values.
+# The panels: what an object's column is called, what is written above, and its values. Classes are
+# what the test asks for; all others stand in the stream's card.
+_CLASS = "label"
 _PANELS: tuple[tuple[str, str, Sequence[str]], ...] = (
-    ("label", "by class", tuple(CATEGORIES.values())),
+    (_CLASS, "by class", tuple(CATEGORIES.values())),
     ("period", "by light", tuple(PERIODS.values())),
     ("weather", "by weather", tuple(WEATHERS.values())),
     ("location", "by road", tuple(LOCATIONS.values())),
@@ -30,11 +33,18 @@ _GAP = 7.0
 _EDGE = 2.5
 
 
-# Of one run, after each period: which objects were tested, and whether each was named rightly.
-_Answers = list[tuple[int, Array, Array]]
+class _Answered(NamedTuple):
+    """After one period of one run: which objects were tested, their class, whether named so."""
+
+    learned_upto: int
+    ids: Array
+    classes: Array
+    right: Array
 
 
-def accuracy_by(records: Sequence[RunRecord], objects: pa.Table, column: str) -> dict[str, Array]:
+def accuracy_by(
+    records: Sequence[RunRecord], objects: pa.Table | None, column: str
+) -> dict[str, Array]:
     """Return the share of right answers, by value of a column, after each period, as a mean.
 
     Parameters
@@ -44,67 +54,103 @@ def accuracy_by(records: Sequence[RunRecord], objects: pa.Table, column: str) ->
     objects
         What was tested, and perhaps more: `id` and the column.
     column
-        Such as ``weather``.
+        Such as ``weather``; ``label`` needs no objects.
     """
     periods = len(records[0].spec.periods)
     return _by([_answers(record) for record in records], objects, column, periods)
 
 
-def _answers(record: RunRecord) -> _Answers:
+def _answers(record: RunRecord) -> list[_Answered]:
     found = []
-    for learned_upto, (table, _) in record.decisions.items():
+    for learned_upto, (table, classes) in record.decisions.items():
         tested = table.filter(pa.array(_names(table, "test") == TEST))
         target, decision = predictions.judged(tested)
-        found.append((learned_upto, _names(tested, "id"), decision == target))
+        classed = np.array(classes)[target]
+        found.append(_Answered(learned_upto, _names(tested, "id"), classed, decision == target))
     return found
 
 
-def _by(runs: Sequence[_Answers], objects: pa.Table, column: str, periods: int) -> dict[str, Array]:
-    values = dict(
-        zip(objects.column("id").to_pylist(), objects.column(column).to_pylist(), strict=True)
-    )
+def _by(
+    runs: Sequence[Sequence[_Answered]], objects: pa.Table | None, column: str, periods: int
+) -> dict[str, Array]:
+    values: dict[str, str] = {}
+    if objects is not None and column != _CLASS:
+        pairs = zip(*(objects.column(name).to_pylist() for name in ("id", column)), strict=True)
+        values = dict(pairs)
     found: dict[str, list[Array]] = {}
     for answers in runs:
         over_time: dict[str, Array] = {}
-        for learned_upto, names, right in answers:
-            of = np.array([values[name] for name in names])
+        for each in answers:
+            of = each.classes
+            if column != _CLASS:
+                of = np.array([str(values.get(name)) for name in each.ids])
             for value in np.unique(of).tolist():
                 line = over_time.setdefault(value, np.full(periods, np.nan))
-                line[learned_upto] = right[of == value].mean()
+                line[each.learned_upto] = each.right[of == value].mean()
         for value, line in over_time.items():
             found.setdefault(value, []).append(line)
     return {value: np.mean(lines, axis=0) for value, lines in found.items()}
 
 
-@styled
-def drive_picture(records: Sequence[RunRecord], objects: pa.Table, title: str) -> Figure:
-    """Draw how many objects are named rightly after each day and night, by class and by domain.
+def panels_of(
+    records: Sequence[RunRecord], objects: pa.Table | None
+) -> dict[str, dict[str, Array]]:
+    """Return the lines of each panel by its heading, those of classes first.
 
     Parameters
     ----------
     records
         Runs of one method, which kept their predictions.
     objects
-        The table of the benchmark.
+        What tells tested objects apart, by ``id``; without it classes are all there is.
+    """
+    periods = len(records[0].spec.periods)
+    runs = [_answers(record) for record in records]
+    there = {_CLASS, *(() if objects is None else objects.column_names)}
+    found = {}
+    for column, heading, order in _PANELS:
+        if column in there:
+            lines = _by(runs, objects, column, periods)
+            # On other data, classes and domains may have other names.
+            known = [value for value in order if value in lines] or sorted(lines)
+            found[heading] = {value: lines[value] for value in known}
+    return found
+
+
+@styled
+def drive_picture(
+    panels: Mapping[str, Mapping[str, Array]], periods: Sequence[str], title: str, columns: int = 5
+) -> Figure:
+    """Draw how many objects are named rightly after each day and night, by class and by domain.
+
+    Parameters
+    ----------
+    panels
+        What `panels_of` returned.
+    periods
+        What they are called; those that end in "night" are shaded.
     title
         What is written above all of it.
+    columns
+        How many panels stand side by side.
 
     References
     ----------
     CLAD, Figure 3.
     """
-    figure = Figure(figsize=(16.5, 4.4), layout="constrained")
-    widths = [1.25, *[1.0] * (len(_PANELS) - 1)]
-    panels = figure.subplots(1, len(_PANELS), sharey=True, width_ratios=widths)
-    periods = records[0].spec.periods
-    runs = [_answers(record) for record in records]
-    for axes, (column, heading, order) in zip(panels, _PANELS, strict=True):
-        lines = _by(runs, objects, column, len(periods))
-        _panel(axes, {value: lines[value] for value in order if value in lines}, periods)
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    size = (3.3 * columns, 3.9 * rows + 0.5)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
+    for axes, (heading, lines) in zip(grid.ravel(), panels.items(), strict=False):
+        _panel(axes, lines, periods)
         axes.set_title(heading, loc="left", fontsize=11, fontweight="bold")
-    panels[0].set_ylabel("right answers on the test, %", color=FAINT, fontsize=10)
-    mean = f"mean of {len(records)} run{'' if len(records) == 1 else 's'}"
-    figure.suptitle(f"{title} · {mean}; nights are shaded", x=0.01, ha="left", color=FAINT)
+    for axes in grid.ravel()[len(panels) :]:
+        axes.set_axis_off()
+    for axes in grid[:, 0]:
+        axes.set_ylabel("right answers on the test, %", color=FAINT, fontsize=10)
+    figure.suptitle(title, x=0.01, ha="left", color=FAINT)
     return figure
 
 

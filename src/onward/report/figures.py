@@ -3,14 +3,8 @@
 Each function returns a matplotlib `Figure` that belongs to nobody else: no window, no global state.
 """
 
-import base64
-import io
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
-from typing import Any, ParamSpec
+from collections.abc import Mapping, Sequence
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -18,78 +12,48 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from onward.report.decay import Curve
-from onward.report.labels import Point, label_points, label_starts, short
+from onward.report.figures_cost import quality_against_cost
+from onward.report.figures_time import class_mix, score_over_time
+from onward.report.labels import label_ends, short
+from onward.report.style import (
+    AS_DRAWN,
+    BAR,
+    COLOURS,
+    DOT,
+    EMPTY,
+    FAINT,
+    INK,
+    MAP,
+    RULE,
+    colours,
+    percent_axis,
+    styled,
+    to_png,
+    to_svg,
+)
 from onward.report.summary import Measure, Summary
 
-_P = ParamSpec("_P")
-
-INK, FAINT, RULE, EMPTY = "#1f2328", "#667078", "#e3e6e8", "#f1f2f3"
-# Okabe and Ito's colours, without the yellow that vanishes on white: told apart by all eyes.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MAP = "viridis"
-_STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Verdana"],
-    "font.size": 9.5,
-    "text.color": INK,
-    # Names come from anybody's file: a dollar sign in one is a dollar sign.
-    "text.parse_math": False,
-    "text.usetex": False,
-    "axes.edgecolor": FAINT,
-    "axes.labelcolor": FAINT,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": FAINT,
-    "ytick.color": FAINT,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-    "hatch.linewidth": 0.5,
-    # Text stays text: outlines of every digit would make the page three times as large. Places
-    # are computed for DejaVu Sans, the widest common sans-serif: with any other font it fits too.
-    "svg.fonttype": "none",
-    "svg.hashsalt": "onward",
-}
-
-
-def styled(draw: Callable[_P, Figure]) -> Callable[_P, Figure]:
-    """Give what a function draws the look of all figures."""
-
-    @wraps(draw)
-    def drawn(*args: _P.args, **kwargs: _P.kwargs) -> Figure:
-        with mpl.rc_context(_STYLE):
-            return draw(*args, **kwargs)
-
-    return drawn
-
-
-def to_svg(figure: Figure) -> str:
-    """Return a figure as SVG text: the same bytes for the same figure."""
-    sink = io.StringIO()
-    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    with mpl.rc_context(_STYLE), warnings.catch_warnings():
-        # A letter that the font lacks is drawn as a box: good enough for a name in a figure.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure.savefig(sink, format="svg", metadata=nothing)
-    return sink.getvalue()
-
-
-def to_png(figure: Figure, dpi: int = 200) -> bytes:
-    """Return a figure as a PNG, for slides and for pages that show no SVG."""
-    sink = io.BytesIO()
-    with mpl.rc_context(_STYLE):
-        figure.savefig(sink, format="png", dpi=dpi, metadata={"Software": None})
-    return sink.getvalue()
-
-
-def to_data_uri(figure: Figure) -> str:
-    """Return a figure as the address of an image that carries its own content."""
-    return "data:image/svg+xml;base64," + base64.b64encode(to_svg(figure).encode()).decode()
-
-
-def colours(labels: Sequence[str]) -> dict[str, str]:
-    """Give each method its colour, the same in every figure."""
-    return {label: COLOURS[at % len(COLOURS)] for at, label in enumerate(sorted(set(labels)))}
+__all__ = [
+    "AS_DRAWN",
+    "COLOURS",
+    "EMPTY",
+    "FAINT",
+    "INK",
+    "MAP",
+    "RULE",
+    "accuracy_by_distance",
+    "class_decay_bars",
+    "class_mix",
+    "colour_scale",
+    "colours",
+    "quality_against_cost",
+    "score_limits",
+    "score_matrices",
+    "score_over_time",
+    "styled",
+    "to_png",
+    "to_svg",
+]
 
 
 def score_limits(summaries: Sequence[Summary]) -> tuple[float, float]:
@@ -155,6 +119,7 @@ def _matrix(axes: Axes, summary: Summary, limits: tuple[float, float]) -> None:
                 fontsize=min(7.5, 60 / size),
                 color="white" if dark else INK,
                 in_layout=False,
+                gid=AS_DRAWN,
             )
     ticks = np.arange(size) + 0.5
     axes.set_xticks(ticks, summary.spec.periods, rotation=45, ha="right", rotation_mode="anchor")
@@ -186,8 +151,9 @@ def colour_scale(limits: tuple[float, float]) -> Figure:
 @styled
 def accuracy_by_distance(
     curves: Sequence[Curve],
-    palette: Mapping[str, str],
+    palette: Mapping[str, str] | None = None,
     years: Mapping[int, float] | None = None,
+    score: str = "right answers",
 ) -> Figure:
     """Draw each method's score against the time between learning and testing.
 
@@ -198,19 +164,28 @@ def accuracy_by_distance(
     curves
         One line each.
     palette
-        The colour of each label, as `colours` gives it.
+        The colour of each label; by default as `colours` gives it.
     years
         How many years each distance is, on average; written below it if given.
+    score
+        What is counted, in words.
     """
     figure = Figure(figsize=(4.8, 3.7), layout="constrained")
     axes = figure.subplots()
     curves = [line for line in curves if line.by_distance]
+    palette = palette or colours([line.label for line in curves])
     for line in curves:
         colour, mean, spread = palette[line.label], 100 * line.mean, 100 * line.deviation
         axes.fill_between(
-            line.distances, mean - spread, mean + spread, color=colour, alpha=0.1, lw=0
+            line.distances,
+            mean - spread,
+            mean + spread,
+            color=colour,
+            alpha=0.1,
+            lw=0,
+            gid=line.label,
         )
-        axes.plot(line.distances, mean, color=colour, lw=2, marker="o", ms=4, label=line.label)
+        axes.plot(line.distances, mean, color=colour, lw=2, marker="o", ms=4, gid=line.label)
     distances = sorted({int(distance) for line in curves for distance in line.distances})
     if distances and distances[0] < 0 < distances[-1]:
         axes.axvline(0, color=FAINT, lw=0.8, zorder=0)
@@ -222,15 +197,15 @@ def accuracy_by_distance(
     shown = [distance for distance in distances if distance % every == 0]
     axes.set_xticks(shown, [_distance_label(d, years) for d in shown])
     unit = "periods (years)" if years else "periods"
-    axes.set_xlabel(f"{unit} from the last one learned to the one tested")
-    _percent_axis(axes, "right answers")
+    axes.set_xlabel(f"{unit} between learning and testing")
+    percent_axis(axes, score)
     # Names stand on the left: on the right all methods meet in the one model that is so old.
     axes.yaxis.tick_right()
     axes.yaxis.set_label_position("right")
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
     starts = {line.label: (float(line.distances[0]), 100 * line.mean[0]) for line in curves}
-    label_starts(axes, starts, palette)
+    label_ends(axes, starts, palette, side="left")
     return figure
 
 
@@ -252,10 +227,10 @@ def class_decay_bars(rates: Mapping[str, Measure]) -> Figure:
     figure = Figure(figsize=(4.8, 0.9 + 0.31 * max(len(rates), 1)), layout="constrained")
     axes = figure.subplots()
     rows = np.arange(len(rates))
-    axes.barh(rows, [100 * rate.mean for rate in rates.values()], 0.62, color="#9ecae1")
+    axes.barh(rows, [100 * rate.mean for rate in rates.values()], 0.62, color=BAR)
     for row, rate in zip(rows, rates.values(), strict=True):
         seeds = 100 * np.array(rate.values)
-        axes.plot(seeds, np.full(len(seeds), row), "o", ms=3.5, color="#08519c", alpha=0.65, mew=0)
+        axes.plot(seeds, np.full(len(seeds), row), "o", ms=3.5, color=DOT, alpha=0.65, mew=0)
     axes.axvline(0, color=FAINT, lw=0.8)
     axes.set_yticks(rows, [short(name) for name in rates])
     axes.tick_params(axis="y", length=0, labelcolor=INK, labelsize=9.5)
@@ -265,45 +240,3 @@ def class_decay_bars(rates: Mapping[str, Measure]) -> Figure:
     axes.set_axisbelow(True)
     axes.set_xlabel("points lost per period between learning and testing")
     return figure
-
-
-@styled
-def quality_against_cost(summaries: Sequence[Summary], palette: Mapping[str, str]) -> Figure:
-    """Draw next-domain quality against CPU time; a marker's area grows with the samples stored.
-
-    Parameters
-    ----------
-    summaries
-        One setting's methods.
-    palette
-        The colour of each label, as `colours` gives it.
-    """
-    figure = Figure(figsize=(4.8, 3.7), layout="constrained")
-    axes = figure.subplots()
-    shown = [summary for summary in summaries if summary.metrics["next_domain"].known]
-    most = max((summary.cost["stored_samples"] for summary in shown), default=0) or 1
-    points = {}
-    for summary in shown:
-        quality, colour = summary.metrics["next_domain"], palette[summary.label]
-        area = 45 + 420 * summary.cost["stored_samples"] / most
-        point = Point(
-            x=summary.cost["cpu_seconds"],
-            y=100 * quality.mean,
-            radius=float(np.sqrt(area / np.pi)),
-            spread=float(np.nan_to_num(100 * quality.deviation)),
-        )
-        points[summary.label] = point
-        axes.errorbar(point.x, point.y, point.spread, color=colour, lw=1.2, alpha=0.5, zorder=1)
-        axes.scatter(point.x, point.y, area, color=colour, ec="white", zorder=2)
-    axes.set_xlim(0, 1.2 * max((summary.cost["cpu_seconds"] for summary in shown), default=1))
-    axes.set_xlabel("CPU seconds of a run")
-    _percent_axis(axes, "right answers on the next period")
-    label_points(axes, points, palette)
-    return figure
-
-
-def _percent_axis(axes: Axes, label: str) -> None:
-    axes.yaxis.set_major_formatter("{x:g} %")
-    axes.set_ylabel(label)
-    axes.grid(axis="y", color=RULE, lw=0.8)
-    axes.set_axisbelow(True)

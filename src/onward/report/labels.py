@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from matplotlib.axes import Axes
+
+from onward.report.style import settle
 
 _LONGEST = 24
 _SIZE = 9.5
@@ -39,36 +42,48 @@ def _lowest(group: list[float], gap: float) -> float:
     return sum(group) / len(group) - (len(group) - 1) * gap / 2
 
 
-def label_starts(
-    axes: Axes, starts: Mapping[str, tuple[float, float]], palette: Mapping[str, str]
+def label_ends(
+    axes: Axes,
+    ends: Mapping[str, tuple[float, float]],
+    palette: Mapping[str, str],
+    *,
+    side: Literal["left", "right"],
 ) -> None:
-    """Write the name of each line beside its left end.
+    """Write the name of each line beside one of its ends.
 
     Parameters
     ----------
     axes
         Where the lines are drawn, with its final limits.
-    starts
-        The left end of each line, by name.
+    ends
+        That end of each line, by name.
     palette
         The colour of each name.
+    side
+        On which side of the axes names stand.
     """
-    ordered = sorted(starts.items(), key=lambda item: item[1][1])
-    low, high = axes.get_ylim()
+    ordered = sorted(ends.items(), key=lambda item: item[1][1])
+    (low, high), across = axes.get_ylim(), axes.get_xlim()
     heights = spread_apart([y for _, (_, y) in ordered], gap=(high - low) * 0.055)
     for (label, point), height in zip(ordered, heights, strict=True):
-        axes.annotate(
+        place, colour = (-0.02 if side == "left" else 1.02), palette[label]
+        axes.text(
+            place,
+            (height - low) / (high - low),
             short(label),
-            point,
-            xytext=(-0.02, (height - low) / (high - low)),
-            textcoords="axes fraction",
-            ha="right",
+            transform=axes.transAxes,
+            ha="right" if side == "left" else "left",
             va="center",
-            color=palette[label],
+            color=colour,
             fontweight="bold",
-            arrowprops={"arrowstyle": "-", "color": palette[label], "lw": 0.6, "alpha": 0.6},
-            annotation_clip=False,
+            gid=label,
         )
+        # From the line's end to its name; where the axes end depends on limits that are final.
+        edge = axes.transData.inverted().transform(axes.transAxes.transform((place, 0)))[0]
+        ends_at = ([point[0], edge], [point[1], height])
+        leader = axes.plot(*ends_at, color=colour, lw=0.6, alpha=0.6, clip_on=False, gid=label)
+        leader[0].set_in_layout(False)
+    axes.set(xlim=across, ylim=(low, high))
 
 
 @dataclass(frozen=True)
@@ -110,7 +125,7 @@ def label_points(axes: Axes, points: Mapping[str, Point], palette: Mapping[str, 
         The colour of each name.
     """
     root = axes.figure.get_figure(root=True)
-    root.draw_without_rendering()
+    settle(root)
     scale = 72 / root.dpi
     frame = _Box(*(scale * edge for edge in axes.bbox.extents))
     middles, taken = {}, []
@@ -144,6 +159,7 @@ def label_points(axes: Axes, points: Mapping[str, Point], palette: Mapping[str, 
             fontsize=_SIZE,
             fontweight="bold",
             color=palette[label],
+            gid=label,
         )
 
 

@@ -1,243 +1,107 @@
 """One HTML file that shows runs to people: it opens anywhere, offline, and asks nobody."""
 
-import base64
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
-from typing import Any
-
-import jinja2
 
 from onward.errors import OnwardError
 from onward.files import storage, write_atomic
-from onward.methods import METHODS
-from onward.report import figures, words
-from onward.report.comparison import Comparison, against, decided_best
-from onward.report.decay import class_decay, curve
-from onward.report.provenance import StreamCard, environments, stream_card, years_by_distance
-from onward.report.summary import Summary, by_setting, shown_metrics, summarise, unfinished
-from onward.report.verdict import BASELINE, findings
-from onward.results.record import RunRecord
-from onward.results.schema import RunSpec
+from onward.report.bibtex import bibtex
+from onward.report.content import Chapter, chapters
+from onward.report.content_maps import scales
+from onward.report.published import PublishedRow
+from onward.report.rendering import data_uri, render
+from onward.report.verdict import BASELINE
+from onward.results.collect import Collected
+
+_SCRIPTS = ("table.js", "page.js")
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True)
-class Picture:
-    """An image that carries its own content, and the words for who cannot see it."""
+class Written:
+    """A page that was written: where it is, what it shows, and what was left out and why."""
 
-    source: str
-    alt: str
-
-
-@dataclass(frozen=True)
-class Row:
-    """One method in a table: its summary, and which of its values are decided to be best."""
-
-    summary: Summary
-    best: frozenset[str]
-    comparison: Comparison | None
-
-
-@dataclass(frozen=True)
-class Section:
-    """One setting: its table and its figures."""
-
-    summaries: Sequence[Summary]
-    metrics: Sequence[str]
-    tests: Sequence[str]
-    rows: Sequence[Row]
-    compared: bool
-    matrices: Sequence[Picture]
-    distances: Picture
-
-    @property
-    def spec(self) -> RunSpec:
-        """What its runs share."""
-        return self.summaries[0].spec
-
-    @property
-    def decided(self) -> bool:
-        """Whether any value in the table is decided to be best."""
-        return any(row.best for row in self.rows)
+    path: Path
+    runs: int
+    chapters: Sequence[str]
+    left_out: Sequence[str]
 
 
 def write_page(
-    records: Iterable[RunRecord],
+    collected: Collected,
     out: Path,
     *,
-    title: str,
+    title: str | None = None,
+    published: Sequence[PublishedRow] = (),
+    commands: Sequence[str] | None = None,
+    citations: str | None = None,
     contact_sheet_png: bytes | None = None,
-    commands: Sequence[str],
-) -> Path:
-    """Write the page of one benchmark's runs.
+) -> Written:
+    """Write the page of some runs: one chapter for every benchmark and data.
 
     Parameters
     ----------
-    records
-        Runs of any methods, protocols and seeds, on one version of one data.
+    collected
+        Runs of any benchmarks, methods, protocols and seeds, and what could not be read.
     out
         The file to write.
     title
-        The headline.
-    contact_sheet_png
-        A picture of the data, one row per date.
+        The headline; by default the name of the benchmark.
+    published
+        Rows of papers, which stand beside the runs and are marked.
     commands
-        What to type to get the same runs.
+        What to type to get the same runs; by default read off their specs.
+    citations
+        What to cite, as BibTeX; by default what the runs rest on.
+    contact_sheet_png
+        A picture of the data, one row per date, for a page of one chapter.
 
-    Returns
-    -------
-        The file.
+    Raises
+    ------
+    OnwardError
+        If there is no complete run.
     """
-    records = list(records)
-    settings = by_setting(summarise(records))
-    _refuse(settings, unfinished(records))
-    text = _template().render(
-        title=title,
-        contact_sheet=_png(contact_sheet_png) if contact_sheet_png else None,
+    told, without = chapters(collected.records, published)
+    if not told:
+        raise OnwardError(_nothing(collected))
+    runs = sum(chapter.runs for chapter in told)
+    everyone = [summary for chapter in told for summary in chapter.summaries]
+    text = render(
+        "page.html.j2",
+        _SCRIPTS,
+        title=title or _title(told, runs),
+        chapters=told,
+        runs=runs,
+        without=without,
+        left_out=collected.left_out[:_MOST_NAMED],
+        damaged=len(collected.left_out),
         commands=commands,
-        **_context(records, settings),
+        citations=bibtex(everyone) if citations is None else citations,
+        baseline=BASELINE,
+        contact_sheet=data_uri(contact_sheet_png, "png") if contact_sheet_png else None,
+        scales=scales(),
     )
     with storage(out):
         write_atomic(out, text.encode())
-    return out
+    missing = [f"{chapter.title}: {line}" for chapter in told for line in chapter.missing]
+    damaged = [f"{item.folder}: {item.reason}" for item in collected.left_out]
+    return Written(out, runs, [chapter.title for chapter in told], [*damaged, *without, *missing])
 
 
-def _refuse(settings: Sequence[Sequence[Summary]], left_out: Sequence[RunRecord]) -> None:
-    if not settings:
-        raise OnwardError(
-            f"expected at least one complete run to report, found {len(left_out)} unfinished. "
-            "Run the same commands again to finish them"
-        )
-    found = sorted({f"{group[0].spec.benchmark}/{group[0].spec.data}" for group in settings})
-    if len(found) > 1:
-        raise OnwardError(
-            f"expected runs of one benchmark on one data for a page, found {', '.join(found)}. "
-            "Write one page for each: give the folder of one benchmark"
-        )
+def _title(told: Sequence[Chapter], runs: int) -> str:
+    return told[0].title if len(told) == 1 else f"{len(told)} benchmarks, {runs:,} runs"
 
 
-def _context(records: Sequence[RunRecord], settings: Sequence[list[Summary]]) -> dict[str, Any]:
-    everyone = [summary for group in settings for summary in group]
-    palette = figures.colours([summary.label for summary in everyone])
-    limits = figures.score_limits(everyone)
-    card = stream_card(records)
-    used = [record for summary in everyone for record in summary.records]
-    return {
-        "card": card,
-        "environments": environments(used),
-        "findings": findings(settings, card),
-        "labels": sorted(palette),
-        "words": words,
-        "methods": METHODS,
-        "baseline": BASELINE,
-        "runs": len(used),
-        "unfinished": unfinished(records),
-        "sections": [_section(group, limits, palette, card) for group in settings],
-        "scale": Picture(
-            figures.to_data_uri(figures.colour_scale(limits)),
-            f"Colour scale from {100 * limits[0]:.1f} to {100 * limits[1]:.1f} percent.",
-        ),
-        "classes": _classes(everyone),
-        "cost": _cost(settings[0], palette),
-    }
-
-
-def _section(
-    group: Sequence[Summary],
-    limits: tuple[float, float],
-    palette: dict[str, str],
-    card: StreamCard | None,
-) -> Section:
-    shown = shown_metrics(group)
-    best = {name: decided_best(group, name) for name in shown}
-    compared = against(group, BASELINE, shown[0]) if shown else {}
-    periods = group[0].spec.periods
-    years = None
-    if card is not None and len(card.periods) == len(periods):
-        years = years_by_distance(card.periods) or None
-    curves = [curve(item) for item in group]
-    return Section(
-        summaries=group,
-        metrics=shown,
-        tests=sorted({name for item in group for name in item.static}),
-        rows=[
-            Row(
-                item,
-                frozenset(name for name in shown if best[name] is item),
-                compared.get(item.label),
-            )
-            for item in group
-        ],
-        compared=bool(compared),
-        matrices=[_matrix(item, limits) for item in group],
-        distances=Picture(
-            figures.to_data_uri(figures.accuracy_by_distance(curves, palette, years)),
-            f"Right answers by distance in time, {group[0].protocol}. "
-            + " ".join(
-                f"{line.label}: {100 * line.mean[0]:.1f} % at {line.distances[0]:+d}, "
-                f"{100 * line.mean[-1]:.1f} % at {line.distances[-1]:+d}."
-                for line in curves
-                if len(line.mean)
-            ),
-        ),
+def _nothing(collected: Collected) -> str:
+    """Say what is there instead of a complete run."""
+    count, damaged = len(collected.records), len(collected.left_out)
+    there = [f"{count} unfinished"] if count else []
+    if damaged:
+        first = collected.left_out[0]
+        there.append(f"{damaged} that cannot be read (such as {first.folder}: {first.reason})")
+    found = " and ".join(there) or "none"
+    return (
+        f"expected at least one complete run to report, found {found}. "
+        "Run the same commands again to finish them"
     )
-
-
-def _matrix(item: Summary, limits: tuple[float, float]) -> Picture:
-    figure = figures.score_matrices([item], limits)
-    known = shown_metrics([item])
-    means = ", ".join(
-        f"{words.metric_words(name)[0]} {100 * item.metrics[name].mean:.1f} %" for name in known
-    )
-    return Picture(
-        figures.to_data_uri(figure), f"Score matrix of {item.label}, {item.protocol}: {means}."
-    )
-
-
-def _classes(summaries: Sequence[Summary]) -> dict[str, Any] | None:
-    """Show the decay of classes where it is measured cleanest: one period, every test."""
-    measured = ((item, class_decay(item)) for item in summaries if item.label == "scratch")
-    item, rates = next((pair for pair in measured if pair[1]), (None, {}))
-    if item is None:
-        return None
-    text = ", ".join(f"{name} {100 * rate.mean:.1f}" for name, rate in rates.items())
-    picture = Picture(
-        figures.to_data_uri(figures.class_decay_bars(rates)),
-        f"Points lost per period, by class: {text}.",
-    )
-    return {"picture": picture, "summary": item}
-
-
-def _cost(group: Sequence[Summary], palette: dict[str, str]) -> Picture:
-    text = ", ".join(
-        f"{item.label} {item.metrics['next_domain'].percent()} % in "
-        f"{item.cost['cpu_seconds']:.2f} s"
-        for item in group
-    )
-    return Picture(
-        figures.to_data_uri(figures.quality_against_cost(group, palette)),
-        f"Next-domain against CPU time, {group[0].protocol}: {text}.",
-    )
-
-
-def _png(content: bytes) -> str:
-    return "data:image/png;base64," + base64.b64encode(content).decode()
-
-
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["unbroken"] = _unbroken
-    source = resources.files("onward.report").joinpath("page.html.j2")
-    return environment.from_string(source.read_text(encoding="utf-8"))
-
-
-def _unbroken(text: str) -> str:
-    """Keep a number, its deviation, its unit and the parts of a date on one line."""
-    for mark in ("±", "=", "≤"):
-        text = text.replace(f" {mark} ", f"\N{NO-BREAK SPACE}{mark}\N{NO-BREAK SPACE}")
-    text = text.replace(" %", "\N{NO-BREAK SPACE}%")
-    return re.sub(r"(?<=\d)-(?=\d)", "\N{NON-BREAKING HYPHEN}", text)

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pydantic
 
 from onward.errors import DamagedFolderError
 from onward.results.read import check_mark, read_manifest
 from onward.results.record import RunRecord
 from onward.results.schema import Environment
+from onward.results.stream_card import DOMAINS
 
 _DAYS_PER_YEAR = 365.25
 
@@ -22,10 +26,12 @@ class CardPeriod(pydantic.BaseModel):
     start: date | None
     end: date | None
     samples: int
+    unlabelled: int = 0
+    classes: dict[str, int] = {}
 
 
 class StreamCard(pydantic.BaseModel):
-    """What `onward.results.stream_card` wrote about the data."""
+    """What `onward.results.stream_card` wrote about the data, in a folder of its own."""
 
     title: str
     summary: str
@@ -34,6 +40,18 @@ class StreamCard(pydantic.BaseModel):
     data_digest: str
     numbers: dict[str, Any] = {}
     periods: list[CardPeriod]
+    pictures: tuple[str, ...] = ()
+    folder: Path = pydantic.Field(default=Path(), exclude=True)
+
+    def strip(self, period: int) -> bytes | None:
+        """Return samples of a period side by side, as a PNG; None where they are no pictures."""
+        path = self.folder / f"{period:03d}.png"
+        return path.read_bytes() if path.exists() else None
+
+    def domains(self) -> pa.Table | None:
+        """Return what tells tested samples apart, by ``id``; None where nothing does."""
+        path = self.folder / DOMAINS
+        return pq.read_table(path) if path.exists() else None
 
     @property
     def hierarchy(self) -> dict[str, list[str]]:
@@ -50,7 +68,8 @@ def stream_card(records: Iterable[RunRecord]) -> StreamCard | None:
         if not (stream / "card.json").exists():
             continue
         try:
-            return StreamCard.model_validate_json((stream / "card.json").read_bytes())
+            card = StreamCard.model_validate_json((stream / "card.json").read_bytes())
+            return card.model_copy(update={"folder": stream})
         except pydantic.ValidationError as error:
             raise DamagedFolderError(
                 f"expected the card of a stream in {stream}, found a card.json that cannot be "

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from onward.errors import OnwardError
 from onward.metrics import METRICS as CATALOGUE
 from onward.metrics.clad import area_below_curve
+from onward.report.fields import printable
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
 from onward.results.schema import RunSpec
@@ -74,12 +75,14 @@ class Summary:
     """One method under one protocol: complete runs that differ in nothing but their seed.
 
     ``records`` are in the order of their seeds, and so is every `Measure`. ``more`` are metrics of
-    the catalogue that were asked for beside the usual ones.
+    the catalogue that were asked for beside the usual ones. ``other_data`` says that there are also
+    runs on another version of the data with the same name, which this one is not compared with.
     """
 
     label: str
     records: tuple[RunRecord, ...]
     more: tuple[str, ...] = ()
+    other_data: bool = False
 
     @property
     def spec(self) -> RunSpec:
@@ -90,6 +93,11 @@ class Summary:
     def protocol(self) -> str:
         """The name of the protocol."""
         return str(self.spec.protocol["name"])
+
+    @property
+    def data_name(self) -> str:
+        """The name of the data, with the beginning of its hash where others share that name."""
+        return self.spec.data + f" #{self.spec.data_digest[:8]}" * self.other_data
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -114,7 +122,7 @@ class Summary:
         if self.spec.protocol.get("pooled"):
             curves = [record.static(POOLED) for record in self.records]
             found["pooled"] = Measure(tuple(float(curve[-1]) for curve in curves))
-            found["pooled_mean"] = Measure(tuple(float(np.nanmean(curve)) for curve in curves))
+            found["pooled_mean"] = Measure(tuple(_mean_of_known(curve) for curve in curves))
         if self._tests_classes():
             found["amca"] = Measure(tuple(amca_of(record) for record in self.records))
         if self.spec.protocol.get("curve"):
@@ -149,6 +157,9 @@ class Summary:
 def summarise(records: Iterable[RunRecord], more: Sequence[str] = ()) -> list[Summary]:
     """Average complete runs over their seeds; leave the incomplete ones out (see `unfinished`).
 
+    Runs on two versions of the data, which have two hashes, are never averaged, though the data
+    has one name: see `Summary.data_name`.
+
     Parameters
     ----------
     records
@@ -164,11 +175,14 @@ def summarise(records: Iterable[RunRecord], more: Sequence[str] = ()) -> list[Su
     groups: dict[str, list[RunRecord]] = {}
     for record in _distinct(record for record in records if record.complete):
         groups.setdefault(record.spec.without_seed(), []).append(record)
-    _refuse_other_data(members[0].spec for members in groups.values())
-    labels = _labels([members[0].spec for members in groups.values()])
+    specs = [members[0].spec for members in groups.values()]
+    labels, shared = method_labels(specs), _shared_names(specs)
     summaries = [
         Summary(
-            labels[key], tuple(sorted(members, key=lambda record: record.spec.seed)), tuple(more)
+            label=labels[key],
+            records=tuple(sorted(members, key=lambda record: record.spec.seed)),
+            more=tuple(more),
+            other_data=(members[0].spec.benchmark, members[0].spec.data) in shared,
         )
         for key, members in groups.items()
     ]
@@ -196,8 +210,13 @@ def shown_metrics(summaries: Sequence[Summary]) -> list[str]:
 
 def amca_of(record: RunRecord) -> float:
     """Return the mean over test times of the mean over classes, as `onward.metrics.clad.amca`."""
-    over_time = record.static(TEST, "class_mean_accuracy")
-    return float(np.mean(over_time[~np.isnan(over_time)]))
+    return _mean_of_known(record.static(TEST, "class_mean_accuracy"))
+
+
+def _mean_of_known(over_time: NDArray[np.float64]) -> float:
+    """Return the mean over the times at which there was a test; NaN where there was none."""
+    known = over_time[~np.isnan(over_time)]
+    return float(known.mean()) if len(known) else float("nan")
 
 
 def _area(record: RunRecord) -> float:
@@ -233,6 +252,7 @@ def _order(summary: Summary) -> tuple[object, ...]:
     return (
         spec.benchmark,
         spec.data,
+        spec.data_digest,
         spec.protocol["tests"] != "future",
         summary.protocol,
         spec.recipe_name,
@@ -255,19 +275,15 @@ def _distinct(records: Iterable[RunRecord]) -> list[RunRecord]:
     return list(seen.values())
 
 
-def _refuse_other_data(specs: Iterable[RunSpec]) -> None:
-    digests: dict[tuple[str, str], str] = {}
+def _shared_names(specs: Iterable[RunSpec]) -> set[tuple[str, str]]:
+    """Return the benchmarks and names of data that stand for several versions of it."""
+    digests: dict[tuple[str, str], set[str]] = {}
     for spec in specs:
-        expected = digests.setdefault((spec.benchmark, spec.data), spec.data_digest)
-        if spec.data_digest != expected:
-            raise OnwardError(
-                f"expected runs on one version of the data {spec.benchmark}/{spec.data} "
-                f"({expected[:16]}), found {spec.method} on another ({spec.data_digest[:16]}); "
-                "their scores cannot be compared. Report them from separate folders, or run again"
-            )
+        digests.setdefault((spec.benchmark, spec.data), set()).add(spec.data_digest)
+    return {name for name, found in digests.items() if len(found) > 1}
 
 
-def _labels(specs: Sequence[RunSpec]) -> dict[str, str]:
+def method_labels(specs: Sequence[RunSpec]) -> dict[str, str]:
     """Name each group of runs, so that no two in one setting share a name."""
     names = {spec.without_seed(): _name(spec) for spec in specs}
     taken = [(_setting(spec), names[spec.without_seed()]) for spec in specs]
@@ -283,6 +299,4 @@ def _name(spec: RunSpec) -> str:
     options = {**spec.method_options, **spec.recipe_changes}
     if options:
         name += f"({', '.join(f'{key}={value}' for key, value in options.items())})"
-    # A name may come from anybody's file: control characters would reach the terminal.
-    safe = (letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
-    return "".join(safe)
+    return printable(name)

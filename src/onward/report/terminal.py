@@ -1,109 +1,142 @@
-"""Summaries for the terminal, and as plain data."""
+"""Summaries for the terminal: a table per setting that fits the screen it is printed on."""
 
-import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
-import numpy as np
 from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from onward.report.comparison import decided_best
-from onward.report.summary import Measure, Summary, by_setting, shown_metrics
+from onward.report.sheet import COST_WORDS, Sheet, sheets
+from onward.report.sparkline import Sparklines, sparklines
+from onward.report.summary import Summary
 from onward.report.words import metric_words
 
-
-def tables(summaries: Sequence[Summary]) -> list[Table]:
-    """Return one `table` per setting: data, protocol, recipe and budget."""
-    return [table(members) for members in by_setting(summaries)]
+_ANY_WIDTH = 10_000
+_APART, _CLOSE = 2, 1
 
 
-def table(summaries: Sequence[Summary]) -> Table:
-    """Lay the methods of one setting out for a terminal of 80 columns.
+@dataclass(frozen=True, eq=False)
+class _Column:
+    heading: str
+    cells: Sequence[Text]
+    justify: Literal["left", "right"] = "right"
 
-    A metric that the protocol leaves empty has no column. Bold is a value that the paired test
-    finds better than every other method's.
 
-    Parameters
-    ----------
-    summaries
-        One setting's, as `onward.report.summary.by_setting` returns them.
+class MethodsTable:
+    """The methods of one setting; what is drawn depends on the screen.
+
+    Sparklines need a terminal that can show block characters, and room: in a narrow one columns
+    move together first, then the lines are left out. Where that is not enough, the columns are
+    shared out over several tables, and no name or number is cut off.
     """
-    spec = summaries[0].spec
-    parts = [spec.benchmark, spec.data, summaries[0].protocol, f"{spec.recipe_name} recipe"]
-    parts += [f"{name} {value:,.15g}" for name, value in spec.limits.items()]
-    shown = shown_metrics(summaries)
-    best = {name: decided_best(summaries, name) for name in shown}
-    result = Table(
-        title=Text(" · ".join(parts), style="bold"),
-        title_justify="left",
-        caption=Text(_caption(summaries, decided=any(best.values())), style="dim"),
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
-    result.add_column("method", overflow="fold", max_width=18)
-    for name in shown:
-        heading = metric_words(name)[0].replace("-", " ").replace(" ", "\n")
-        result.add_column(heading, justify="right", no_wrap=True)
-    result.add_column("CPU\nseconds", justify="right", no_wrap=True)
-    result.add_column("stored\nsamples", justify="right", no_wrap=True)
-    for item in summaries:
-        cells = [
-            # Without blanks round the sign, all five metrics fit into 80 columns.
-            Text(
-                item.metrics[name].percent().replace(" ± ", "±"),
-                style="bold" if best[name] is item else "",
+
+    def __init__(self, sheet: Sheet) -> None:
+        self.sheet = sheet
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lay the table out as wide as there is room for."""
+
+        def fits(table: Table) -> bool:
+            wanted = console.measure(table, options=options.update(max_width=_ANY_WIDTH))
+            return wanted.maximum <= options.max_width
+
+        draws = options.encoding.startswith("utf")
+        tables, lines = self._fitted(fits, draws=draws)
+        yield Text(" · ".join(self.sheet.title), style="bold")
+        for number, table in enumerate(tables):
+            if number:
+                yield Text()
+            yield table
+        yield Text(self.note(lines=lines), style="dim")
+
+    def _fitted(self, fits: Callable[[Table], bool], *, draws: bool) -> tuple[list[Table], bool]:
+        """Return the tables that fit, and whether they have lines."""
+        for lines in (True, False) if draws else (False,):
+            for gap in (_APART, _CLOSE):
+                whole = self.laid_out(lines=lines, gap=gap)
+                if fits(whole):
+                    return [whole], lines
+        columns, part, tables = self._columns(lines=draws), list[_Column](), list[Table]()
+        for at, column in enumerate(columns, 1):
+            part.append(column)
+            # Where all metrics fit side by side, what it cost begins the next table.
+            metrics = len(part) == at == len(self.sheet.metrics)
+            if at == len(columns) or metrics or not fits(self._table([*part, columns[at]], _APART)):
+                tables.append(self._table(part, _APART))
+                part = []
+        return tables, draws
+
+    def laid_out(self, *, lines: bool = True, gap: int = _APART) -> Table:
+        """Return the whole table.
+
+        A metric that the protocol leaves empty has no column. Bold is a value that the paired test
+        finds better than every other method's.
+
+        Parameters
+        ----------
+        lines
+            Whether there is a column of sparklines.
+        gap
+            How many blanks stand between two columns.
+        """
+        return self._table(self._columns(lines=lines), gap)
+
+    def note(self, *, lines: bool = True) -> str:
+        """Say what the numbers and the lines are."""
+        note, drawn = self.sheet.note(), self._drawn
+        if drawn is None or not lines:
+            return note
+        return f"{note}; over time: {drawn.words}, {100 * drawn.low:.1f} to {100 * drawn.high:.1f}"
+
+    def _columns(self, *, lines: bool) -> list[_Column]:
+        return [*self._metrics(), *self._costs(), *(self._lines() if lines else ())]
+
+    def _metrics(self) -> Iterator[_Column]:
+        sheet = self.sheet
+        for name in sheet.metrics:
+            cells = [
+                # Without blanks round the sign, all five metrics fit into 80 columns.
+                Text(
+                    item.metrics[name].percent().replace(" ± ", "±"),
+                    style="bold" if sheet.best[name] is item else "",
+                )
+                for item in sheet.summaries
+            ]
+            yield _Column(metric_words(name)[0].replace("-", " "), cells)
+
+    def _costs(self) -> Iterator[_Column]:
+        sheet = self.sheet
+        for name in sheet.costs:
+            cells = [Text(sheet.cost_text(item, name)) for item in sheet.summaries]
+            yield _Column(COST_WORDS[name], cells)
+
+    def _lines(self) -> Iterator[_Column]:
+        if self._drawn is not None:
+            yield _Column(
+                "over time", [Text(line, style="cyan") for line in self._drawn.lines], "left"
             )
-            for name in shown
-        ]
-        cpu, stored = f"{item.cost['cpu_seconds']:.2f}", f"{item.cost['stored_samples']:,.0f}"
-        result.add_row(Text(item.label), *cells, cpu, stored)
-    return result
+
+    @cached_property
+    def _drawn(self) -> Sparklines | None:
+        return sparklines(self.sheet.summaries)
+
+    def _table(self, columns: Sequence[_Column], gap: int) -> Table:
+        result = Table(
+            box=box.SIMPLE_HEAD, show_edge=False, padding=(0, gap - 1, 0, 0), pad_edge=False
+        )
+        result.add_column("method", overflow="fold", max_width=18)
+        for column in columns:
+            heading = column.heading.replace(" ", "\n")
+            result.add_column(heading, justify=column.justify, no_wrap=True)
+        for place, item in enumerate(self.sheet.summaries):
+            result.add_row(Text(item.label), *(column.cells[place] for column in columns))
+        return result
 
 
-def to_json(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
-    """Return the summaries as plain data: numbers in the unit of the scores, None for empty."""
-    return [
-        {
-            "benchmark": item.spec.benchmark,
-            "data": item.spec.data,
-            "data_digest": item.spec.data_digest,
-            "protocol": item.protocol,
-            "recipe": item.spec.recipe_name,
-            "method": item.spec.method,
-            "label": item.label,
-            "options": item.spec.method_options,
-            "limits": item.spec.limits,
-            "periods": item.spec.periods,
-            "seeds": list(item.seeds),
-            "metrics": {name: _plain(measure) for name, measure in item.metrics.items()},
-            "matrix": [[_number(cell) for cell in row] for row in item.matrix.tolist()],
-            "static": {name: _plain(measure) for name, measure in item.static.items()},
-            "cost": item.cost,
-        }
-        for item in summaries
-    ]
-
-
-def _caption(summaries: Sequence[Summary], *, decided: bool) -> str:
-    counts = sorted({len(item.seeds) for item in summaries})
-    if counts == [1]:
-        return "percent; one seed, so there is no deviation"
-    number = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
-    text = f"percent, mean ± one standard deviation over {number} seeds"
-    return f"{text}; bold: better than every other by the paired test" if decided else text
-
-
-def _plain(measure: Measure) -> dict[str, Any]:
-    return {
-        "mean": _number(measure.mean),
-        "deviation": _number(measure.deviation),
-        "values": [_number(value) for value in measure.values],
-    }
-
-
-def _number(value: float | np.float64) -> float | None:
-    return None if math.isnan(value) else float(value)
+def tables(summaries: Sequence[Summary]) -> list[MethodsTable]:
+    """Return one table per setting: data, protocol, recipe and budget."""
+    return [MethodsTable(sheet) for sheet in sheets(summaries)]

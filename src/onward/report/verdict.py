@@ -4,13 +4,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from onward.metrics.paired import compare
-from onward.report.comparison import compare_methods, decided_best
+from onward.report.comparison import Comparison, compare_methods, decided_best
 from onward.report.decay import staleness
 from onward.report.provenance import StreamCard, years_by_distance
-from onward.report.summary import Summary
-from onward.report.words import decision, metric_words, seeds
+from onward.report.summary import TEST, Summary, shown_metrics
+from onward.report.words import amount, decision, joined, metric_words, score_words, seeds
 
 BASELINE = "finetune"
+# Settings and static tests beyond the first have a sentence each, up to so many.
+_MOST = 3
+_QUESTIONS = {
+    "next_domain": "What is right tomorrow?",
+    "backward_transfer": "What remembers the past?",
+    "in_domain": "What learns the present?",
+    "pooled": "What knows everything so far?",
+    "amca": "What knows every class, at every hour?",
+    "final": "What is best in the end?",
+}
 
 
 @dataclass(frozen=True)
@@ -34,21 +44,26 @@ def findings(settings: Sequence[Sequence[Summary]], card: StreamCard | None) -> 
     card
         The stream's card, for dates; None leaves the years out.
     """
-    past = next((list(group) for group in settings if _tests(group) == "all"), [])
-    future = next((list(group) for group in settings if _tests(group) == "future"), past)
+    past = _first(settings, "all")
+    main = _first(settings, "future") or past or settings[0]
+    headline = next(iter(shown_metrics(main)), None)
     found = [
-        _stale(past, card),
-        _leader("What is right tomorrow?", future, "next_domain"),
-        _leader("What remembers the past?", past, "backward_transfer"),
-        _cost(future),
-        *_elsewhere(future),
+        _stale(past, card) if past else None,
+        _leader(main, headline) if headline else None,
+        _leader(past, "backward_transfer") if past and headline != "backward_transfer" else None,
+        _cost(main),
+        *_elsewhere(main),
+        *_other_settings([group for group in settings if group not in (main, past)]),
         _sure(settings),
     ]
     return [finding for finding in found if finding is not None]
 
 
-def _tests(group: Sequence[Summary]) -> str:
-    return str(group[0].spec.protocol["tests"])
+def _first(settings: Sequence[Sequence[Summary]], tests: str) -> Sequence[Summary] | None:
+    """Return the setting with such tests that says most: with the baseline, with most methods."""
+    those = [group for group in settings if group[0].spec.protocol["tests"] == tests]
+    told = sorted(those, key=lambda group: (_named(group, BASELINE) is None, -len(group)))
+    return told[0] if told else None
 
 
 def _named(summaries: Sequence[Summary], label: str) -> Summary | None:
@@ -71,14 +86,16 @@ def _stale(past: Sequence[Summary], card: StreamCard | None) -> Finding | None:
         "What goes stale?",
         f"{time} a model {found.loss.percent()} points.",
         f"Learned from one period alone (scratch, {scratch.protocol}), the models of {first} and "
-        f"{last} are right on {found.home.percent()} % of the samples of their own period, and on "
-        f"{found.abroad.percent()} % of each other's; own beats other in {verdict.wins} of "
-        f"{seeds(verdict.n)} ({decision(verdict)}). On the samples of {last}, the model of "
-        f"{first} is {found.behind.percent()} points behind the model of {last}.",
+        f"{last} reach {found.home.percent()} % {score_words(scratch.spec.task)} on their own "
+        f"period, and {found.abroad.percent()} % on each other's; own beats other in "
+        f"{verdict.wins} of {seeds(verdict.n)} ({decision(verdict)}). On the samples of {last}, "
+        f"the model of {first} is {found.behind.percent()} points behind the model of {last}.",
     )
 
 
-def _leader(question: str, summaries: Sequence[Summary], metric: str) -> Finding | None:
+def _leader(
+    summaries: Sequence[Summary], metric: str, question: str | None = None
+) -> Finding | None:
     ranked = sorted(
         (summary for summary in summaries if summary.metrics[metric].known),
         key=lambda summary: -summary.metrics[metric].mean,
@@ -86,23 +103,58 @@ def _leader(question: str, summaries: Sequence[Summary], metric: str) -> Finding
     if len(ranked) < 2:
         return None
     best, others = ranked[0], ranked[1:]
-    name, periods = metric_words(metric)
+    name, what = metric_words(metric)
     answer = (
         f"{best.label} has the highest mean, {best.metrics[metric].percent()} %; "
         f"{others[-1].label} the lowest, {others[-1].metrics[metric].percent()} %."
     )
     if decided_best(summaries, metric) is best:
         answer = f"{best.label} is best: {best.metrics[metric].percent()} %."
-    parts = [f"Tested on {periods} ({name}, {best.protocol})."]
-    base = _named(others, BASELINE)
+    found = {other.label: compare_methods(best, other, metric) for other in others}
+    compared = {label: item for label, item in found.items() if item is not None}
+    parts = [f"{_counted(best)}, tested on {what} ({name}, {best.protocol})."]
+    parts += _tally(compared)
     roles = {others[-1].label: ", the lowest", others[0].label: ", the runner-up"}
-    rivals = [others[0], *([base] if base else []), others[-1]]
-    for rival in {rival.label: rival for rival in rivals}.values():
-        comparison = compare_methods(best, rival, metric)
-        if comparison is not None:
-            role = roles.get(rival.label, "")
-            parts.append(f"Against {rival.label}{role}: {comparison.phrase()}.")
-    return Finding(question, answer, " ".join(parts))
+    for label in dict.fromkeys([others[0].label, BASELINE, others[-1].label]):
+        if label in compared:
+            parts.append(f"Against {label}{roles.get(label, '')}: {compared[label].phrase()}.")
+    parts += _more_seeds(compared.get(others[0].label))
+    asked = question or _QUESTIONS.get(metric, f"Which is best on {name}?")
+    return Finding(asked, answer, " ".join(parts))
+
+
+def _counted(summary: Summary) -> str:
+    words = score_words(summary.spec.task)
+    return words[0].upper() + words[1:]
+
+
+def _tally(compared: dict[str, Comparison]) -> Iterator[str]:
+    """Say whom the paired test finds it better than, and of whom it cannot tell."""
+    by_answer: dict[str, list[str]] = {}
+    for label, item in compared.items():
+        by_answer.setdefault(item.verdict.answer, []).append(label)
+    if len(compared) < 2:
+        return
+    if "better" in by_answer:
+        yield f"Better than {joined(by_answer['better'])}."
+    if "cannot tell" in by_answer:
+        yield f"The seeds cannot tell it from {joined(by_answer['cannot tell'])}."
+
+
+def _more_seeds(runner_up: Comparison | None) -> Iterator[str]:
+    """Say how many more seeds would probably part the first two."""
+    wanted = runner_up.more_seeds if runner_up is not None else None
+    if runner_up is None or wanted is None:
+        return
+    if wanted > 1000:
+        yield f"{runner_up.method} and {runner_up.baseline} are equally good for all that is known."
+    elif len(runner_up.seeds) < 2:
+        yield f"At least {seeds(wanted, more=True)} could tell them apart."
+    else:
+        yield (
+            f"If the difference to {runner_up.baseline} stays as it is, about "
+            f"{seeds(wanted, more=True)} would decide."
+        )
 
 
 def _cost(summaries: Sequence[Summary]) -> Finding | None:
@@ -114,10 +166,13 @@ def _cost(summaries: Sequence[Summary]) -> Finding | None:
     if base is None or not others or not base.cost["cpu_seconds"]:
         return None
     answer = f"{base.label} takes {base.cost['cpu_seconds']:.2f} CPU seconds{_keeps(base)}."
+    # Of many, the dearest, the best and the cheapest say enough.
+    named = others if len(others) <= 6 else [*others[:2], summaries[0], others[-1]]
     times = [
         f"{other.label} takes {other.cost['cpu_seconds'] / base.cost['cpu_seconds']:.1f} times "
         f"that{_keeps(other)}"
-        for other in others
+        for other in dict.fromkeys(named)
+        if other is not base
     ]
     return Finding("What does it cost?", answer, "; ".join(times) + ".")
 
@@ -128,7 +183,9 @@ def _keeps(summary: Summary) -> str:
 
 
 def _elsewhere(summaries: Sequence[Summary]) -> Iterator[Finding]:
-    for test in sorted({name for summary in summaries for name in summary.static}):
+    # The one test of an online stream is what its headline is about.
+    tests = sorted({name for summary in summaries for name in summary.static} - {TEST})
+    for test in tests[:_MOST]:
         scores = {
             summary.label: summary.static[test]
             for summary in summaries
@@ -143,6 +200,16 @@ def _elsewhere(summaries: Sequence[Summary]) -> Iterator[Finding]:
                 f"{test} is a test that belongs to no period; these are the models that have "
                 f"learned the whole stream ({summaries[0].protocol}).",
             )
+
+
+def _other_settings(settings: Sequence[Sequence[Summary]]) -> Iterator[Finding | None]:
+    for group in settings[:_MOST]:
+        headline = next(iter(shown_metrics(group)), None)
+        if headline is not None:
+            spec = group[0].spec
+            limits = "".join(f", {name} ≤ {amount(n)}" for name, n in spec.limits.items())
+            words = f"{group[0].protocol}, {spec.recipe_name} recipe{limits}"
+            yield _leader(group, headline, f"And under {words}?")
 
 
 def _sure(settings: Sequence[Sequence[Summary]]) -> Finding:
@@ -168,7 +235,7 @@ def _sure(settings: Sequence[Sequence[Summary]]) -> Finding:
     best = f"p = {2.0 ** (1 - fewest):.3g}"
     return Finding(
         question,
-        f"{fewest} seeds cannot decide, {needed} could.",
-        f"{grounds} {fewest} seeds that all agree give {best} at best, however large the "
+        f"{seeds(fewest)} cannot decide, {needed} could.",
+        f"{grounds} {seeds(fewest)} that all agree give {best} at best, however large the "
         "difference: read “ahead in all seeds” as a strong hint, not as proof.",
     )

@@ -1,7 +1,10 @@
 """What the short names mean, for people who have not read the papers."""
 
+from collections.abc import Sequence
+
 from onward.metrics import METRICS as CATALOGUE
 from onward.metrics.paired import Verdict
+from onward.tasks import TASKS
 
 _METRICS = {
     "next_domain": ("next-domain", "the period right after"),
@@ -15,6 +18,56 @@ _METRICS = {
     "pooled": ("pooled", "all samples so far as one test, after the last period"),
     "pooled_mean": ("pooled mean", "the same after each period, on average"),
 }
+
+
+# What a score counts, by task kind.
+_SCORES = {
+    "one_label": "right answers",
+    "many_labels": "Jaccard score",
+    "boxes": "average precision",
+    "image_text": "right first answers",
+}
+
+
+def score_words(task: str) -> str:
+    """Say what the headline score of a task kind counts.
+
+    Examples
+    --------
+    >>> score_words("one_label")
+    'right answers'
+    """
+    return _SCORES.get(task) or (TASKS[task].headline if task in TASKS else "score")
+
+
+def amount(value: float) -> str:
+    """Write a large number in words that fit into a line.
+
+    Examples
+    --------
+    >>> amount(63434981376.0), amount(1000), amount(0.5)
+    ('63.4 billion', '1,000', '0.5')
+    """
+    for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if value >= size:
+            return f"{value / size:.3g} {word}"
+    return f"{value:,.6g}"
+
+
+def joined(names: Sequence[str], most: int = 4) -> str:
+    """Write names one after the other; of many, the first few and how many there are.
+
+    Examples
+    --------
+    >>> joined(["er", "nap", "si"])
+    'er, nap and si'
+    >>> joined(["a", "b", "c", "d", "e", "f"])
+    'a, b, c, d and 2 others'
+    """
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {len(names) - most} others"
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def metric_words(name: str) -> tuple[str, str]:
@@ -61,6 +114,12 @@ def votes(verdict: Verdict) -> str:
     return f"{side} in {count} of {seeds(verdict.n)}"
 
 
-def seeds(number: int) -> str:
-    """Count seeds."""
-    return "1 seed" if number == 1 else f"{number} seeds"
+def seeds(number: int, *, more: bool = False) -> str:
+    """Count seeds, or those that would be added.
+
+    Examples
+    --------
+    >>> seeds(1), seeds(3, more=True)
+    ('1 seed', '3 more seeds')
+    """
+    return f"{number}{' more' if more else ''} seed{'' if number == 1 else 's'}"

@@ -8,8 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from onward.metrics.interval import sign_flip_interval
-from onward.report.drive import drive_picture
+from onward.report.drive import drive_picture, panels_of
 from onward.report.figures import COLOURS, FAINT, RULE, score_limits, score_matrices, styled
+from onward.report.provenance import stream_card
 from onward.report.summary import Measure
 from onward.reproduce.box_pictures import box_pictures
 from onward.reproduce.claims import LEVEL, Cell
@@ -17,7 +18,6 @@ from onward.reproduce.engine import Outcome
 from onward.reproduce.label_pictures import label_pictures
 from onward.reproduce.table import Column, Curves, Panel, Row
 from onward.reproduce.words import file_name
-from onward.sweep import benchmark_of
 
 _LINE = {"lw": 2, "ms": 4.5}
 
@@ -138,11 +138,13 @@ def _drive_pictures(outcome: Outcome) -> dict[str, tuple[str, Figure]]:
     for each in plan.planned:
         (summary,) = outcome.summaries[each.row.name]
         if summary.records[0].decisions:
-            title = f"{each.row.label} · {plan.data}, {plan.recipe} recipe"
-            objects = benchmark_of(each.run.source).raw.columns
+            records, card = summary.records, stream_card(summary.records)
+            runs = f"mean of {len(records)} run{'' if len(records) == 1 else 's'}"
+            title = f"{each.row.label} · {plan.data}, {plan.recipe} recipe · {runs}"
+            panels = panels_of(records, None if card is None else card.domains())
             pictures[f"{each.row.label}: classes and domains over the drive"] = (
                 file_name(each.row.name),
-                drive_picture(summary.records, objects, title),
+                drive_picture(panels, records[0].spec.periods, f"{title}; nights are shaded"),
             )
     return pictures
 

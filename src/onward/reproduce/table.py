@@ -37,6 +37,10 @@ class Column:
         Of the score over all tests of the past together: after which period.
     measure
         What any other number is of a run, that is no metric of the score matrix.
+    shown
+        What `onward.report.summary.Summary.metrics` calls such a number, if it has it.
+    edition
+        What sets the data of this column apart from that of others, such as its features.
     """
 
     name: str
@@ -46,6 +50,8 @@ class Column:
     load: Mapping[str, Any] = field(default_factory=dict)
     after: int | None = None
     measure: Callable[[RunRecord], float] | None = None
+    shown: str | None = None
+    edition: str = ""
 
     def value(self, run: RunRecord) -> float:
         """Return what a run has in this column; NaN where it has nothing."""
@@ -207,6 +213,8 @@ class PaperTable:
         that follow methods from period to period are.
     usual
         Which data it is made on, where nobody says.
+    edition
+        Which data the published numbers were measured on, and with which model, in words.
     """
 
     name: str
@@ -225,6 +233,7 @@ class PaperTable:
     published_runs: int = 5
     upright: bool = False
     usual: str = "emoji"
+    edition: str = ""
 
     def __post_init__(self) -> None:
         rows, columns = {row.name for row in self.rows}, {column.name for column in self.columns}

@@ -1,19 +1,26 @@
 """Is a run folder what it says it is? Every score is computed again from the single decisions."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-
-from onward.errors import OnwardError
-from onward.results import predictions
+from onward.errors import DamagedFolderError, OnwardError, first_few
+from onward.results.check_rules import Rules, broken_rules
+from onward.results.keys import Key, Keys, known_keys, named_test
+from onward.results.predictions import POOLED
 from onward.results.read import check_checkpoint, check_mark, checkpoints, read_manifest
+from onward.results.recomputed import Cell, Recomputed, recomputed
 from onward.results.record import RunRecord, load_record
-from onward.results.schema import Manifest, Score
+from onward.results.schema import Manifest, RunSpec, Score
 from onward.tasks import TASKS
-from onward.types import Rows, tested_periods
+from onward.types import PERIOD, tested_periods
+
+_WRITTEN = re.compile(r"(spec|env|cost)\.json|(scores|curve)\.jsonl|predictions/\d{3,}\.parquet")
+# So many tests are named one by one; where more of them are wrong, all have one reason.
+_EACH = 3
+_ROUNDING = 1e-12
+Scores = Mapping[str, float | None]
 
 
 @dataclass(frozen=True)
@@ -24,46 +31,105 @@ class Finding:
     problem: str
 
 
-def check_folder(folder: Path) -> list[Finding]:
+@dataclass(frozen=True)
+class CheckedRun:
+    """What a look at one run folder found.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    problems
+        What is wrong with it.
+    spec
+        What was asked; None where it cannot be read.
+    tests
+        The hash of each test, as the stored decisions have it.
+    answers
+        A hash of all decisions; None where none were kept.
+    key_known
+        Whether a key has told what these tests must be.
+    """
+
+    folder: Path
+    problems: tuple[str, ...]
+    spec: RunSpec | None = None
+    tests: Key = field(default_factory=dict)
+    answers: str | None = None
+    key_known: bool = False
+
+
+def check_folder(
+    folder: Path, keys: Keys | None = None, rules: Rules | None = None
+) -> list[Finding]:
     """Return everything that is wrong with a run folder; nothing if all is well.
 
     The manifest's hashes, the folder's name, the schema, the completeness of every row of the
-    score matrix, and each score against the stored decisions.
+    score matrix, the budget, each score against the stored decisions, and what was tested against
+    its key.
+
+    Parameters
+    ----------
+    folder
+        The run's own folder.
+    keys
+        By default those that the package brings.
+    rules
+        What protocols say, see `onward.benchmarks.rules`; without them, the spec's word is taken.
     """
+    return [Finding(folder, problem) for problem in check_run(folder, keys, rules).problems]
+
+
+def check_run(folder: Path, keys: Keys | None = None, rules: Rules | None = None) -> CheckedRun:
+    """Return what a look at one run folder finds, see `check_folder`."""
     try:
         manifest = read_manifest(folder)
         if manifest is None:
-            return [
-                Finding(folder, "it has no manifest: the run had only just begun. Run it again")
-            ]
+            begun = "it has no manifest: the run had only just begun. Run it again"
+            return CheckedRun(folder, (begun,))
         for name, expected in manifest.files.items():
             check_mark(folder, name, expected)
         for checkpoint in checkpoints(folder):
             check_checkpoint(checkpoint)
         record = load_record(folder)
-        return [Finding(folder, problem) for problem in _problems(folder, record, manifest)]
     except OnwardError as error:
-        return [Finding(folder, str(error))]
-
-
-def _problems(folder: Path, record: RunRecord, manifest: Manifest) -> Iterator[str]:
-    if folder.name != record.spec.hash:
-        yield f"expected the folder name {record.spec.hash}, as its spec, found {folder.name}"
-    if record.spec.task not in TASKS:
-        yield f"expected a known task kind, found {record.spec.task!r}"
-        return
-    yield from _strangers(folder, manifest)
-    yield from _missing_cells(record)
+        return CheckedRun(folder, (str(error),))
+    spec = record.spec
+    problems = [*_folder_differs(folder, spec, manifest), *broken_rules(record, rules or {})]
     if not manifest.complete:
-        yield (
+        problems.append(
             f"the run is not finished: {len({s.learned_upto for s in record.scores})} of "
-            f"{len(record.spec.periods)} periods are tested. Run the same command again"
+            f"{len(spec.periods)} periods are tested. Run the same command again"
         )
-    yield from _scores_differ(record)
+    if spec.task not in TASKS:
+        problems.append(f"expected a known task kind, found {spec.task!r}")
+        return CheckedRun(folder, tuple(problems), spec)
+    try:
+        again = recomputed(record)
+    except DamagedFolderError as error:
+        return CheckedRun(folder, (*problems, str(error)), spec)
+    key = (known_keys() if keys is None else keys).find(spec)
+    problems += [
+        *_missing_cells(record, key or again.key),
+        *_scores_differ(record, again),
+        *_curve_differs(record, again),
+        *_tests_differ(again, key),
+    ]
+    answers = again.answers if record.decisions else None
+    return CheckedRun(folder, tuple(problems), spec, again.key, answers, key is not None)
 
 
-def _strangers(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Yield what lies in a finished folder and is not committed."""
+def _folder_differs(folder: Path, spec: RunSpec, manifest: Manifest) -> Iterator[str]:
+    if folder.name not in (spec.hash, spec.first_hash):
+        yield f"expected the folder name {spec.hash}, as its spec, found {folder.name}"
+    if spec.seed < 0:
+        yield f"expected a seed of 0 or more, found {spec.seed}"
+    for name in manifest.files:
+        if not _WRITTEN.fullmatch(name):
+            yield f"manifest.json lists {name}, which no run writes"
+    for name in ("spec.json", "env.json", *(["cost.json"] if manifest.complete else [])):
+        if name not in manifest.files:
+            yield f"expected {name} in manifest.json, found none"
     if not manifest.complete:
         return
     known = {*manifest.files, "manifest.json", "log.jsonl", ".lock"}
@@ -77,56 +143,127 @@ def _strangers(folder: Path, manifest: Manifest) -> Iterator[str]:
             yield f"expected {expected.size} bytes in {name}, found {found}: something was added"
 
 
-def _missing_cells(record: RunRecord) -> Iterator[str]:
+def _missing_cells(record: RunRecord, key: Key) -> Iterator[str]:
     """Yield the cells of tested rows that the protocol has and the scores have not."""
-    periods, tests = len(record.spec.periods), record.spec.protocol["tests"]
-    there = {(s.learned_upto, s.tested_on) for s in record.scores if s.tested_on is not None}
-    rows = range(periods) if record.complete else sorted({s.learned_upto for s in record.scores})
-    due = {(i, j) for i in rows for j in tested_periods(tests, i, periods)}
-    for i, j in sorted(due - there):
-        yield f"expected a score on period {j} after period {i}, found none"
-    for i, j in sorted(there - due):
-        yield f"found a score on period {j} after period {i}, which this protocol does not test"
+    spec, periods = record.spec, len(record.spec.periods)
+    tests, there = spec.protocol["tests"], {_cell(score) for score in record.scores}
+    names = {(test, period) for _, test, period in there} | {named_test(name) for name in key}
+    names |= {(PERIOD, period) for period in range(periods)} if tests != "static" else set()
+    if spec.protocol.get("pooled"):
+        names.add((POOLED, None))
+    rows = range(periods) if record.complete else sorted({i for i, _, _ in there})
+    if tests == "last":  # before everything is learned, nothing is
+        rows = [row for row in rows if row + 1 == periods]
+    due = {
+        (i, test, period)
+        for i in rows
+        for test, period in names
+        if period is None or period in tested_periods(tests, i, periods)
+    }
+    for cell in sorted(due - there, key=str):
+        yield f"expected a score {_where(cell)}, found none"
+    for cell in sorted(there - due, key=str):
+        yield f"found a score {_where(cell)}, which this protocol does not test"
 
 
-def _scores_differ(record: RunRecord) -> Iterator[str]:
-    task = TASKS[record.spec.task]
-    stored = {(s.learned_upto, s.test, s.tested_on): s for s in record.scores}
-    if len(stored) != len(record.scores):
-        yield "scores.jsonl has the same cell twice"
-    for learned_upto, (table, _) in record.decisions.items():
-        target, decision = predictions.judged(table)
-        for (test, period), places in _cells(table, together=record.spec.protocol.get("pooled")):
-            key = (learned_upto, test, period)
-            again = task.score(decision[places], target[places])
-            yield from _cell_differs(key, stored.pop(key, None), again, len(places))
-    if record.decisions:
-        for key in stored:
-            yield f"scores.jsonl has the cell {key}, for which no decisions are stored"
-
-
-def _cells(
-    table: pa.Table, *, together: bool | None
-) -> Iterator[tuple[tuple[str, int | None], Rows]]:
-    """Yield each test of a predictions file with the places of its samples."""
-    tests = table.column("test").to_numpy(zero_copy_only=False)
-    tested_on = table.column("tested_on").to_numpy()
-    for test, period in sorted(set(zip(tests, tested_on.tolist(), strict=True))):
-        places = np.flatnonzero((tests == test) & (tested_on == period))
-        yield (test, None if period == predictions.STATIC else period), places
-    if together:
-        yield (predictions.POOLED, None), predictions.pooled(table)
-
-
-def _cell_differs(
-    key: tuple[int, str, int | None], score: Score | None, again: dict[str, float], samples: int
-) -> Iterator[str]:
-    where = f"after period {key[0]}, test {key[1]}" + ("" if key[2] is None else f" {key[2]}")
-    if score is None:
-        yield f"{where}: decisions are stored, but scores.jsonl has no such cell"
+def _scores_differ(record: RunRecord, again: Recomputed) -> Iterator[str]:
+    if not record.decisions:
+        if record.scores:
+            yield (
+                "it keeps no predictions, so that its scores cannot be computed again. Run it "
+                "without --no-predictions"
+            )
         return
-    if score.samples != samples:
-        yield f"{where}: expected {score.samples} decisions, found {samples}"
-    plain = {name: None if np.isnan(value) else value for name, value in again.items()}
-    if plain != score.scores:
-        yield f"{where}: scores.jsonl says {score.scores}, the stored decisions give {plain}"
+    told = {_cell(score): score for score in record.scores}
+    if len(told) != len(record.scores):
+        yield "scores.jsonl has the same cell twice"
+    for cell, (scores, samples) in again.scores.items():
+        if cell not in told:
+            yield f"decisions are stored {_where(cell)}, but scores.jsonl has no such cell"
+            continue
+        if told[cell].samples != samples:
+            yield f"{_where(cell)}: expected {told[cell].samples} decisions, found {samples}"
+        if not _same(told[cell].scores, scores):
+            yield (
+                f"{_where(cell)}: scores.jsonl says {told[cell].scores}, the stored decisions "
+                f"give {scores}"
+            )
+    for cell in sorted(told.keys() - again.scores.keys(), key=str):
+        # A test without samples has neither a decision nor a score.
+        if told[cell].samples or any(value is not None for value in told[cell].scores.values()):
+            yield f"scores.jsonl has a score {_where(cell)}, for which no decisions are stored"
+
+
+def _curve_differs(record: RunRecord, again: Recomputed) -> Iterator[str]:
+    """Yield what is wrong with the tests between two calls of learn.
+
+    Their decisions are not stored, but for those of the last one: the model is that which the whole
+    stream has made.
+    """
+    asked = record.spec.protocol.get("curve") is not None
+    if asked != bool(record.points) and record.complete:
+        words = ("a curve", "none") if asked else ("no curve", "one")
+        yield f"expected {words[0]} in curve.jsonl, as its protocol says, found {words[1]}"
+    for test in dict.fromkeys(point.test for point in record.points):
+        mine = [point for point in record.points if point.test == test]
+        seen = [point.seen for point in mine]
+        if seen != sorted(set(seen)):
+            yield f"curve.jsonl: the points of the test {test} are not in order, or there twice"
+        cell = (len(record.spec.periods) - 1, test, None)
+        if not record.complete or record.spec.protocol["tests"] != "static":
+            continue
+        if cell in again.scores and not _same(mine[-1].scores, again.scores[cell][0]):
+            yield (
+                f"curve.jsonl says {mine[-1].scores} on the test {test} after the last sample, the "
+                f"stored decisions of the same model give {again.scores[cell][0]}"
+            )
+
+
+def _tests_differ(again: Recomputed, key: Key | None) -> Iterator[str]:
+    """Yield the tests whose samples or targets are not those of the key, or not always the same."""
+    expected = again.key if key is None else key
+    wrong: dict[str, list[int]] = {}
+    for learned_upto, tests in again.tests.items():
+        for name, digest in tests.items():
+            if expected.get(name) != digest:
+                wrong.setdefault(name, []).append(learned_upto)
+    if len(wrong) > _EACH:
+        named = first_few([_called(*named_test(name)) for name in wrong], most=_EACH)
+        whose = "they had at other times" if key is None else "the benchmark's key of this seed has"
+        yield f"{len(wrong)} tests have other samples or targets than {whose}: {named}"
+        return
+    for name, after in wrong.items():
+        periods = "period" if len(after) == 1 else "periods"
+        where = f"the test {_called(*named_test(name))} after {periods} {first_few(after)}"
+        if key is None:
+            yield f"{where} has other samples or targets than after an earlier one"
+        elif name in key:
+            yield (
+                f"{where} has other samples or targets than the benchmark: its key says "
+                f"{key[name]}, these have {again.tests[after[0]][name]}"
+            )
+        else:
+            yield f"{where} is none of the benchmark's: its key has no such test"
+
+
+def _same(told: Scores, again: Scores) -> bool:
+    """Say whether two scores agree; another processor may add up in another order."""
+    return told.keys() == again.keys() and all(
+        a == b or (a is not None and b is not None and abs(a - b) < _ROUNDING)
+        for a, b in ((told[name], again[name]) for name in told)
+    )
+
+
+def _cell(score: Score) -> Cell:
+    return score.learned_upto, score.test, score.tested_on
+
+
+def _where(cell: Cell) -> str:
+    learned_upto, test, period = cell
+    return f"on {_called(test, period)} after period {learned_upto}"
+
+
+def _called(test: str, period: int | None) -> str:
+    if period is None:
+        return test
+    return f"period {period}" if test == PERIOD else f"{test} of period {period}"

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from onward.errors import DamagedFolderError
 from onward.types import Array, Rows
 
 STATIC = -1
+_COLUMNS = {"test", "tested_on", "id", "target", "decision"}
 POOLED = "pooled"
 """The name of the score over the tests of all periods together; its decisions are theirs."""
 
@@ -93,13 +95,49 @@ def pooled(table: pa.Table) -> Rows:
     return of_periods[pooled_places(ids)]
 
 
+def cells(table: pa.Table) -> Iterator[tuple[str, int | None, Rows]]:
+    """Yield each test of a predictions file: its name, its period if any, where its samples are."""
+    tests = table.column("test").to_numpy(zero_copy_only=False)
+    tested_on = table.column("tested_on").to_numpy()
+    for test, period in sorted(set(zip(tests.tolist(), tested_on.tolist(), strict=True))):
+        places = np.flatnonzero((tests == test) & (tested_on == period))
+        yield test, None if period == STATIC else period, places
+
+
 def decode(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
     """Read one predictions file: the table, and the classes it indexes into."""
     try:
         table = pq.read_table(path)
-        return table, tuple(json.loads(table.schema.metadata[b"classes"]))
+        missing = _COLUMNS - set(table.column_names)
+        if missing:
+            raise KeyError(f"no column {min(missing)}")
+        if any(column.null_count for column in table.columns):
+            raise ValueError("empty values")
+        return table, tuple(map(str, json.loads(table.schema.metadata[b"classes"])))
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise DamagedFolderError(
             f"expected stored predictions in {path}, found a file that cannot be read ({error}); "
             "move the run folder away and run again"
         ) from error
+
+
+class Stored(Mapping[int, tuple[pa.Table, tuple[str, ...]]]):
+    """The decisions of a run folder by period, each read when it is asked for and not kept.
+
+    A report over a thousand runs asks few of them for their decisions.
+    """
+
+    def __init__(self, files: Mapping[int, Path]) -> None:
+        self._files = dict(sorted(files.items()))
+
+    def __getitem__(self, period: int) -> tuple[pa.Table, tuple[str, ...]]:
+        return decode(self._files[period])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._files)
+
+    def __contains__(self, period: object) -> bool:
+        return period in self._files
+
+    def __len__(self) -> int:
+        return len(self._files)

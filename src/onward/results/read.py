@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import pydantic
 
@@ -11,6 +12,8 @@ from onward.errors import DamagedFolderError, OnwardError
 from onward.results.schema import SCHEMA, Cost, FileMark, Manifest, Point, RunSpec, Score
 
 _MOVE = "move that folder away and run again; nothing in it has been changed"
+
+T = TypeVar("T", bound=pydantic.BaseModel)
 
 
 def mark(folder: Path, name: str) -> FileMark:
@@ -42,47 +45,64 @@ def read_manifest(folder: Path) -> Manifest | None:
     path = folder / "manifest.json"
     if not path.exists():
         return None
-    text = path.read_bytes()
-    try:
-        version = json.loads(text)["schema_version"]
-        if isinstance(version, int) and version > SCHEMA:
-            raise OnwardError(
-                f"{folder} was written by a newer Onward (folder version {version}); this one "
-                f"reads up to {SCHEMA}. Upgrade Onward to read it"
-            )
-        return Manifest.model_validate_json(text)
-    except (ValueError, KeyError, TypeError) as error:
-        raise DamagedFolderError(f"manifest.json in {folder} is damaged; {_MOVE}") from error
+    return _versioned(folder, "manifest.json", Manifest)
 
 
 def read_spec(folder: Path) -> RunSpec:
     """Return what a run was asked."""
+    return _versioned(folder, "spec.json", RunSpec)
+
+
+def _versioned(folder: Path, name: str, kind: type[T]) -> T:
+    """Read a file that says which version of the schema it was written by."""
     try:
-        return RunSpec.model_validate_json((folder / "spec.json").read_bytes())
-    except (OSError, pydantic.ValidationError) as error:
-        raise DamagedFolderError(f"spec.json in {folder} is damaged; {_MOVE}") from error
+        text = (folder / name).read_bytes()
+        version = json.loads(text)["schema_version"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DamagedFolderError(f"{name} in {folder} is damaged; {_MOVE}") from error
+    if isinstance(version, int) and version > SCHEMA:
+        raise OnwardError(
+            f"{folder} was written by a newer Onward (folder version {version}); this one "
+            f"reads up to {SCHEMA}. Upgrade Onward to read it"
+        )
+    return _parsed(folder, name, kind, text)
+
+
+def _parsed(folder: Path, name: str, kind: type[T], content: bytes) -> T:
+    try:
+        return kind.model_validate_json(content)
+    except pydantic.ValidationError as error:
+        raise DamagedFolderError(f"{name} in {folder} is damaged; {_MOVE}") from error
+
+
+def _lines(folder: Path, manifest: Manifest, name: str, kind: type[T]) -> list[T]:
+    if name not in manifest.files:
+        return []
+    content = check_mark(folder, name, manifest.files[name])
+    return [_parsed(folder, name, kind, line) for line in content.splitlines()]
 
 
 def read_scores(folder: Path, manifest: Manifest) -> list[Score]:
     """Return the committed scores."""
-    return [Score.model_validate_json(line) for line in _lines(folder, manifest, "scores.jsonl")]
+    return _lines(folder, manifest, "scores.jsonl", Score)
 
 
 def read_curve(folder: Path, manifest: Manifest) -> list[Point]:
     """Return the committed tests between two calls of learn."""
-    return [Point.model_validate_json(line) for line in _lines(folder, manifest, "curve.jsonl")]
-
-
-def _lines(folder: Path, manifest: Manifest, name: str) -> list[bytes]:
-    found = manifest.files.get(name)
-    return [] if found is None else check_mark(folder, name, found).splitlines()
+    return _lines(folder, manifest, "curve.jsonl", Point)
 
 
 def read_cost(folder: Path, manifest: Manifest) -> Cost | None:
     """Return what a complete run spent."""
     if not manifest.complete:
         return None
-    return Cost.model_validate_json(check_mark(folder, "cost.json", manifest.files["cost.json"]))
+    if "cost.json" not in manifest.files:
+        raise DamagedFolderError(
+            f"expected cost.json in the manifest of {folder}, which says that its run is complete, "
+            f"found none; {_MOVE}"
+        )
+    content = check_mark(folder, "cost.json", manifest.files["cost.json"])
+    return _parsed(folder, "cost.json", Cost, content)
 
 
 def checkpoints(folder: Path) -> list[Path]:

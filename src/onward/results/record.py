@@ -1,5 +1,6 @@
 """What came out of a run, to compute with."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from onward.errors import OnwardError, unknown
+from onward.errors import DamagedFolderError, OnwardError, unknown
 from onward.results import predictions
 from onward.results.read import (
     check_mark,
@@ -35,7 +36,7 @@ class RunRecord:
     scores: tuple[Score, ...]
     cost: Cost | None
     path: Path | None
-    decisions: dict[int, tuple[pa.Table, tuple[str, ...]]]
+    decisions: Mapping[int, tuple[pa.Table, tuple[str, ...]]]
     points: tuple[Point, ...] = ()
 
     @property
@@ -138,7 +139,7 @@ class RunRecord:
         """Return the classes of the last period; raise if no decision was kept."""
         if not self.decisions:
             raise OnwardError("this run kept no predictions; run it without --no-predictions")
-        return max((names for _, names in self.decisions.values()), key=len)
+        return self.decisions[max(self.decisions)][1]
 
     def _value(self, score: Score | Point, metric: str | None) -> float:
         name = metric or TASKS[self.spec.task].headline
@@ -148,21 +149,32 @@ class RunRecord:
         return np.nan if value is None else value
 
 
-def load_record(folder: Path, *, with_decisions: bool = True) -> RunRecord:
-    """Read a run's own folder, the one with ``spec.json``, complete or not."""
+def load_record(folder: Path) -> RunRecord:
+    """Read a run's own folder, the one with ``spec.json``, complete or not.
+
+    All of it is checked against its manifest; decisions are read when they are asked for.
+    """
     manifest = read_manifest(folder) or Manifest()
-    if "spec.json" in manifest.files:
-        check_mark(folder, "spec.json", manifest.files["spec.json"])
-    decisions = {}
+    kept = {}
     for name, expected in manifest.files.items():
-        if with_decisions and name.startswith("predictions/"):
+        if name == "spec.json" or name.startswith("predictions/"):
             check_mark(folder, name, expected)
-            decisions[int(Path(name).stem)] = predictions.decode(folder / name)
+        if name.startswith("predictions/") and Path(name).stem.isdigit():
+            kept[int(Path(name).stem)] = folder / name
+    spec, scores = read_spec(folder), read_scores(folder, manifest)
+    periods = range(len(spec.periods))
+    for score in scores:
+        if not {score.learned_upto, score.tested_on} <= {None, *periods}:
+            raise DamagedFolderError(
+                f"scores.jsonl in {folder} is damaged: expected scores on {len(periods)} periods, "
+                f"found one on period {score.tested_on} after period {score.learned_upto}; move "
+                "that folder away and run again; nothing in it has been changed"
+            )
     return RunRecord(
-        spec=read_spec(folder),
-        scores=tuple(read_scores(folder, manifest)),
+        spec=spec,
+        scores=tuple(scores),
         cost=read_cost(folder, manifest),
         path=folder,
-        decisions=decisions,
+        decisions=predictions.Stored(kept),
         points=tuple(read_curve(folder, manifest)),
     )

@@ -18,14 +18,39 @@ being written when the process ended and does not count.
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import PydanticSerializationError
 
 from onward.errors import OnwardError
+from onward.protocols import TESTS
 
 SCHEMA = 1
+
+
+def stream_name(
+    digest: str, options: Mapping[str, Any], protocol: Mapping[str, Any], periods: Sequence[str]
+) -> str:
+    """Name data and the way it is cut: `RunSpec.stream_name` of any run on it.
+
+    Parameters
+    ----------
+    digest
+        The hash of the data.
+    options
+        The benchmark's.
+    protocol
+        The protocol, as a spec stores it.
+    periods
+        The names of the periods.
+    """
+    cut = [options, protocol.get("labelled"), periods]
+    if protocol.get("tests") == "last":  # one period then holds what the others brought
+        cut.append("last")
+    way = hashlib.sha256(json.dumps(cut, sort_keys=True).encode()).hexdigest()
+    return f"{digest[:16]}-{way[:8]}"
 
 
 class Stored(BaseModel):
@@ -55,19 +80,28 @@ class RunSpec(Stored):
     seed: int
     periods: list[str]
 
+    @field_validator("protocol")
+    @classmethod
+    def _says_what_is_tested(cls, protocol: dict[str, Any]) -> dict[str, Any]:
+        if not isinstance(protocol.get("name"), str) or protocol.get("tests") not in TESTS:
+            raise ValueError("expected a protocol with a name and what it tests")
+        return protocol
+
     @property
     def hash(self) -> str:
         """Name this spec: equal specs, and only those, have equal hashes."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
     @property
+    def first_hash(self) -> str:
+        """Name this spec as whoever wrote it did: an older Onward may have known fewer fields."""
+        said = self.model_dump_json(exclude_unset=True)
+        return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+    @property
     def stream_name(self) -> str:
         """Name the data and the way it was cut, whatever runs on it."""
-        cut = [self.benchmark_options, self.protocol.get("labelled"), self.periods]
-        if self.protocol.get("tests") == "last":  # one period then holds what the others brought
-            cut.append("last")
-        way = hashlib.sha256(json.dumps(cut, sort_keys=True).encode()).hexdigest()
-        return f"{self.data_digest[:16]}-{way[:8]}"
+        return stream_name(self.data_digest, self.benchmark_options, self.protocol, self.periods)
 
     def as_stored(self) -> "RunSpec":
         """Return this spec as it will be read back; raise if it cannot be written as JSON."""

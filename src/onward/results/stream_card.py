@@ -5,11 +5,14 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from PIL import Image
 
 from onward.files import storage, write_atomic
 from onward.types import Array, Benchmark, Period, Samples, Stream
 
+DOMAINS = "domains.parquet"
 _SHOWN = 24
 _SIDE = 64
 
@@ -21,7 +24,8 @@ def write_stream_card(out: Path, name: str, benchmark: Benchmark, stream: Stream
     but for which labels and classes are hidden at first. Its name is that of `RunSpec.stream_name`.
     """
     folder = out / benchmark.name / "stream" / name
-    if (folder / "card.json").exists():
+    wanted = ["card.json", *([DOMAINS] if benchmark.card.domains else [])]
+    if all((folder / name).exists() for name in wanted):
         return folder
     periods = []
     for period in stream:
@@ -55,11 +59,24 @@ def write_stream_card(out: Path, name: str, benchmark: Benchmark, stream: Stream
         "licence": benchmark.card.licence,
         "citation": benchmark.card.citation,
         "numbers": dict(benchmark.card.numbers),
+        "pictures": benchmark.card.pictures,
         "data_digest": benchmark.raw.digest,
         "periods": periods,
     }
+    if benchmark.card.domains:
+        _write(folder / DOMAINS, _domains(benchmark, stream))
     _write(folder / "card.json", json.dumps(card, indent=1).encode())
     return folder
+
+
+def _domains(benchmark: Benchmark, stream: Stream) -> bytes:
+    """Return the columns of every tested sample that its answers are told apart by."""
+    tests = [test for period in stream for test in period.tests.values()]
+    rows = np.unique(np.concatenate([test.rows for test in [*tests, *stream.static.values()]]))
+    columns = {name: benchmark.raw.values(name)[rows] for name in ("id", *benchmark.card.domains)}
+    sink = io.BytesIO()
+    pq.write_table(pa.table(columns), sink, compression="zstd")
+    return sink.getvalue()
 
 
 def _counted(period: Period) -> Samples:

@@ -75,7 +75,7 @@ TABLE = PaperTable(
         ),
     ),
     columns=(
-        Column("amca", "AMCA", _PROTOCOL, "AMCA", measure=amca_of),
+        Column("amca", "AMCA", _PROTOCOL, "AMCA", measure=amca_of, shown="amca"),
         *(
             Column(
                 f"after_{at}",
@@ -113,4 +113,5 @@ TABLE = PaperTable(
     published_runs=1,
     pictures="drive",
     usual=STREET,
+    edition="CLAD-C on SODA10M",
 )

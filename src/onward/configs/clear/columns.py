@@ -38,6 +38,7 @@ def by_features(metric: str, protocol: str) -> tuple[Column, ...]:
             protocol=protocol,
             metric=f"clear.{metric}",
             load={"features": kind},
+            edition=f"{name} features",
         )
         for name, kind in FEATURES.items()
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from onward.configs.clear.columns import by_features
 from onward.configs.clear.rows import biased_claim, supplement_table
-from onward.configs.clear.runs import FEATURES
+from onward.configs.clear.runs import EDITION, FEATURES
 from onward.reproduce.claims import Cell, Claim, Pair
 from onward.reproduce.table import PaperTable
 
@@ -18,6 +18,7 @@ _WORST = "CLIP"
 # One row of each kind, all of whose published numbers can be read.
 _ROWS = ("nap", "scratch/cumulative", "finetune/cumulative")
 _NETWORKS = {"linear": "A linear layer", "mlp": "A two-layer network"}
+_EDITIONS = {"linear": f"{EDITION}, linear", "mlp": f"{EDITION}, MLP"}
 
 
 def _in_each_row(kinds: Sequence[tuple[str, str]]) -> tuple[Pair, ...]:
@@ -59,4 +60,5 @@ def features_table(number: int, model: str, protocol: str, *notes: str) -> Paper
     if protocol == "iid":
         columns = by_features("in_domain", protocol) + columns
     title = f"{_NETWORKS[model]} on five kinds of features, {protocol} protocol"
-    return supplement_table(number, title, model, columns, _CLAIMS, *notes)
+    edition = _EDITIONS[model]
+    return supplement_table(number, title, model, columns, _CLAIMS, *notes, edition=edition)

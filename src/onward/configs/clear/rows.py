@@ -9,6 +9,7 @@ from onward.configs.clear.runs import (
     LINEAR,
     MLP,
     MLP_CUMULATIVE,
+    ON_MOCO,
     clear_table,
 )
 from onward.reproduce.claims import Claim, above
@@ -66,6 +67,7 @@ def supplement_table(
     columns: tuple[Column, ...],
     claims: tuple[Claim, ...],
     *notes: str,
+    edition: str = ON_MOCO,
 ) -> PaperTable:
     """Return one of Tables 4 to 9 of the supplement; the model is ``linear`` or ``mlp``."""
     return clear_table(
@@ -77,6 +79,7 @@ def supplement_table(
         columns=columns,
         claims=claims,
         notes=notes,
+        edition=edition,
     )
 
 

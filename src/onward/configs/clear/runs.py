@@ -11,6 +11,9 @@ from onward.reproduce.table import Caveats, Column, Missing, PaperTable, Row, Ru
 
 CITATION = "Lin et al., The CLEAR Benchmark, NeurIPS 2021 Datasets and Benchmarks"
 EMOJI = "emoji"
+# What the published numbers were measured on.
+EDITION = "CLEAR10"
+ON_MOCO = f"{EDITION}, linear on MoCo-YFCC features"
 # Feature types of the official downloads, as the supplement heads its columns.
 FEATURES = {
     "CLIP": "clip",

@@ -10,7 +10,7 @@ ResNet-18 take nearly all of it, so only what a claim names has more than two se
 from collections.abc import Mapping
 
 from onward.configs.clear.columns import IID, STREAMING
-from onward.configs.clear.runs import CITATION, LINEAR, RESNET18, clear_table
+from onward.configs.clear.runs import CITATION, EDITION, LINEAR, RESNET18, clear_table
 from onward.reproduce.claims import Cell, Claim, Pair, above
 from onward.reproduce.table import Row
 
@@ -130,4 +130,5 @@ TABLE = clear_table(
         "Section 6 credits finetuning a linear layer with 91.9 and 91.4; in the table these are "
         "A-GEM's and ER's numbers.",
     ),
+    edition=EDITION,
 )

@@ -42,4 +42,5 @@ TABLE = iirc_table(
         ),
     ),
     published_runs=10,
+    edition="IIRC-CIFAR",
 )

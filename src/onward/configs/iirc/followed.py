@@ -41,4 +41,5 @@ def followed_table(
             "finetuning nor BiC, which the paper's figures show, and no EWC, SI and LwF.",
         ),
         published_runs=orders,
+        edition=name,
     )

@@ -85,12 +85,26 @@ def columns(periods: int) -> tuple[Column, ...]:
     """Return the score after every period, and what was answered in the end."""
     protocol = "incomplete"
     followed = (
-        Column(f"after_{n}", f"after {n}", protocol, "pooled pw-Jaccard", after=n)
+        Column(
+            f"after_{n}",
+            f"after {n}",
+            protocol,
+            "pooled pw-Jaccard",
+            after=n,
+            shown="pooled" if n == periods - 1 else None,
+        )
         for n in range(periods)
     )
     return (
         *followed,
-        Column("mean", "mean over periods", protocol, "pooled pw-Jaccard", measure=_mean),
+        Column(
+            "mean",
+            "mean over periods",
+            protocol,
+            "pooled pw-Jaccard",
+            measure=_mean,
+            shown="pooled_mean",
+        ),
         Column("own", "own period (R_jj)", protocol, "clear.in_domain"),
         *(
             Column(name, heading, protocol, heading, measure=partial(_answered, name))

@@ -105,4 +105,5 @@ def table(name: str, scale: str) -> PaperTable:
             "every period, and warm up in the first one only, as all methods do in the paper.",
             "The cost of recipe paper is that of a card with 100 T multiply-accumulates a second.",
         ),
+        edition=size.title,
     )

@@ -51,6 +51,7 @@ def tic_table(
     columns: tuple[Column, ...] | None = None,
     scale: str = USUAL_SCALE,
     notes: tuple[str, ...] = (),
+    edition: str = "",
 ) -> PaperTable:
     """Return a table of the paper, whose published rows are those at one scale."""
     return PaperTable(
@@ -66,6 +67,7 @@ def tic_table(
         claims=claims,
         notes=notes,
         published_runs=1,
+        edition=edition,
     )
 
 

@@ -1,5 +1,6 @@
 """What both forms of Table 8 share: warming up in the first period only, or in all of them."""
 
+from onward.benchmarks.tic_recipes import SCALES
 from onward.configs.tic.runs import seconds, tic_table
 from onward.reproduce.claims import Claim, above
 from onward.reproduce.table import PaperTable, Row
@@ -16,6 +17,7 @@ def table(name: str, scale: str) -> PaperTable:
         "Warming up in the first period, or in all of them",
         "Table 8",
         scale=scale,
+        edition=SCALES[scale].title,
         rows=tuple(
             Row(
                 name=warmup,

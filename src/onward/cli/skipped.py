@@ -1,0 +1,22 @@
+"""What a report leaves out, said on the error stream, where no program reads a table."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markup import escape
+
+from onward.results.collect import LeftOut
+
+
+def say_skipped(left_out: Sequence[LeftOut], unfinished: int) -> None:
+    """Name and count the folders that could not be read, and count the runs to be finished."""
+    screen = Console(stderr=True, highlight=False)
+    for one in left_out:
+        screen.print(f"[bold yellow]left out:[/] {escape(one.reason)}", soft_wrap=True)
+    if left_out:
+        folders = "1 folder" if len(left_out) == 1 else f"{len(left_out)} folders"
+        be = "is" if len(left_out) == 1 else "are"
+        screen.print(f"{folders} could not be read and {be} left out", soft_wrap=True)
+    if unfinished:
+        runs = "1 unfinished run is" if unfinished == 1 else f"{unfinished} unfinished runs are"
+        screen.print(f"{runs} left out; run the same command again to finish", soft_wrap=True)

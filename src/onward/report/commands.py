@@ -1,0 +1,96 @@
+"""What to type to get the same runs, read off their specs."""
+
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from onward.benchmarks import BENCHMARKS
+from onward.results.schema import RunSpec
+
+# Options of the command line that have another name in a spec.
+_RENAMED = {"feature_columns": "feature_column"}
+
+
+def commands(specs: Iterable[RunSpec]) -> list[str]:
+    """Return the commands that make these runs, methods and seeds together where they can be."""
+    by_method: dict[tuple[str, ...], dict[str, set[int]]] = {}
+    for spec in specs:
+        by_method.setdefault(tuple(_words(spec)), {}).setdefault(spec.method, set()).add(spec.seed)
+    found = []
+    for words, methods in by_method.items():
+        by_seeds: dict[str, list[str]] = {}
+        for method, seeds in methods.items():
+            by_seeds.setdefault(seed_range(seeds), []).append(method)
+        for seeds_, names in by_seeds.items():
+            chosen = [part for name in names for part in ("--method", name)]
+            command = ["onward", "run", *words, *chosen, "--seeds", seeds_]
+            found.append(" ".join(map(shlex.quote, command)))
+    return found
+
+
+def seed_range(seeds: Iterable[int]) -> str:
+    """Write seeds as short as the command line takes them.
+
+    Examples
+    --------
+    >>> seed_range([0, 1, 2, 5, 7, 8])
+    '0-2,5,7-8'
+    """
+    parts: list[list[int]] = []
+    for seed in sorted(seeds):
+        if parts and seed == parts[-1][-1] + 1:
+            parts[-1].append(seed)
+        else:
+            parts.append([seed])
+    return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+
+
+def _words(spec: RunSpec) -> Iterator[str]:
+    protocol = str(spec.protocol["name"])
+    yield from (spec.benchmark, "--data", spec.data, "--protocol", protocol)
+    if spec.recipe_name != "cpu":
+        yield from ("--recipe", spec.recipe_name)
+    if spec.recipe.get("model"):
+        yield from ("--model", str(spec.recipe["model"]))
+    for name, value in {**spec.benchmark_options, **_of_protocol(spec)}.items():
+        yield from _option(_RENAMED.get(name, name), value)
+    for name, value in spec.recipe_changes.items():
+        yield from ("--training", _pair(name, value))
+    for name, value in spec.method_options.items():
+        yield from ("--option", _pair(name, value))
+    for name, value in spec.limits.items():
+        if spec.protocol.get("limits", {}).get(name) != value:
+            yield from ("--budget", f"{name}={value:.15g}")
+
+
+def _of_protocol(spec: RunSpec) -> dict[str, Any]:
+    """Return what was asked of the protocol beyond its name."""
+    listed = BENCHMARKS[spec.benchmark].protocols if spec.benchmark in BENCHMARKS else {}
+    usual = listed.get(str(spec.protocol["name"]))
+    if usual is None:
+        return {}
+    asked = {"grain": (spec.protocol.get("batch"), usual.batch)}
+    asked["curve"] = (spec.protocol.get("curve"), usual.curve)
+    return {name: found for name, (found, default) in asked.items() if found != default}
+
+
+def _option(name: str, value: Any) -> Iterator[str]:
+    flag = f"--{name.replace('_', '-')}"
+    if value is True:
+        yield flag
+    elif isinstance(value, list):
+        for item in value:
+            yield from (flag, str(item))
+    elif value not in (None, False):
+        yield from (flag, str(value))
+
+
+def _pair(name: str, value: Any) -> str:
+    plain = value if isinstance(value, str) else json.dumps(value)
+    return f"{name}={plain}"
+
+
+def as_words(options: Mapping[str, Any]) -> str:
+    """Write options one after the other."""
+    return ", ".join(f"{name} {value}" for name, value in options.items() if value is not None)

@@ -1,0 +1,257 @@
+"""The figures of a page: drawn while there is room, each with its words and its numbers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from onward.errors import OnwardError
+from onward.report import figures
+from onward.report.decay import curve
+from onward.report.figures_cost import Cost, pareto, priced
+from onward.report.over_time import WORDS, course, where_to_look
+from onward.report.pictures import PICTURES
+from onward.report.provenance import StreamCard, years_by_distance
+from onward.report.rendering import data_uri
+from onward.report.style import to_png
+from onward.report.summary import MISSING, Summary, shown_metrics
+from onward.report.themed import to_themed_svg
+from onward.report.words import metric_words, score_words
+
+# A figure of thousands of paths is smaller, and faster to show, as an image.
+_LARGEST_SVG = 90_000
+# Inches that are still read well on half of a page; a wider figure has all of it.
+_HALF = 6.5
+_MEET = (
+    " Only the model of the first period reaches the largest distance: methods that learn it alike "
+    "meet there."
+)
+_COSTS: tuple[tuple[Cost, str], ...] = (("cpu_seconds", "CPU seconds"), ("macs", "multiply-adds"))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of a figure as a small table."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure with its words, ready for the page: part of it, or an image."""
+
+    title: str
+    alt: str
+    caption: str
+    svg: Markup | None = None
+    image: str | None = None
+    numbers: Numbers | None = None
+    choice: str = ""
+    wide: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many characters of the page it takes."""
+        return len(self.svg or "") + len(self.image or "")
+
+
+@dataclass
+class Studio:
+    """Draws figures until the page has enough of them: it stays small and quick to make.
+
+    Parameters
+    ----------
+    room
+        How many characters all figures may take.
+    most
+        How many figures there may be.
+    """
+
+    room: int = 460_000
+    most: int = 30
+    drawn: int = 0
+    refused: int = field(default=0)
+
+    def show(
+        self,
+        draw: Callable[[], Figure],
+        words: Plot,
+        methods: Mapping[str, int],
+    ) -> list[Plot]:
+        """Return the figure of some words, or nothing if there is no room for it."""
+        if self.drawn >= self.most or self.room <= 0:
+            self.refused += 1
+            return []
+        figure = draw()
+        svg = to_themed_svg(figure, f"f{self.drawn}", methods)
+        image = None
+        if len(svg) > _LARGEST_SVG:
+            image = data_uri(to_png(figure, dpi=110), "png")
+        self.drawn += 1
+        shown = Plot(
+            title=words.title,
+            alt=words.alt,
+            caption=words.caption,
+            svg=None if image else svg,
+            image=image,
+            numbers=words.numbers,
+            choice=words.choice,
+            wide=float(figure.get_size_inches()[0]) > _HALF,
+        )
+        self.room -= shown.size
+        return [shown]
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a chapter shows its methods: the number and the colour of each label."""
+
+    numbers: Mapping[str, int]
+    palette: Mapping[str, str]
+    tag: str
+
+
+def curves(
+    shown: Sequence[Summary], card: StreamCard | None, look: Look, studio: Studio
+) -> list[Plot]:
+    """Draw scores over time, and against the time between learning and testing."""
+    score = score_words(shown[0].spec.task)
+    # A benchmark may have a picture of its own for this.
+    if card is not None and not {"next_period", "pooled"}.isdisjoint(card.pictures):
+        return _by_distance(shown, card, score, look, studio)
+    return [
+        *_over_time(shown, score, look, studio),
+        *_by_distance(shown, card, score, look, studio),
+    ]
+
+
+def _over_time(shown: Sequence[Summary], score: str, look: Look, studio: Studio) -> list[Plot]:
+    where, periods = where_to_look(shown), shown[0].spec.periods
+    if where is None or len(periods) < 2:
+        return []
+    lines = [course(item, where) for item in shown]
+    rows = [[line.label, *map(_percent, line.mean)] for line in lines]
+    ends = " ".join(
+        f"{line.label}: {_percent(known[0])} % to {_percent(known[-1])} %."
+        for line in lines
+        if len(known := line.mean[np.isfinite(line.mean)])
+    )
+    words = Plot(
+        title="Over time",
+        caption=f"The score on {WORDS[where]}. Lines are means over seeds, bands one "
+        "standard deviation to either side.",
+        alt=f"The score on {WORDS[where]}, period after period. {ends}",
+        numbers=Numbers(["percent", *periods], rows),
+    )
+    return studio.show(
+        lambda: figures.score_over_time(lines, periods, look.palette, score), words, look.numbers
+    )
+
+
+def _by_distance(
+    shown: Sequence[Summary], card: StreamCard | None, score: str, look: Look, studio: Studio
+) -> list[Plot]:
+    lines = [line for line in map(curve, shown) if len(line.by_distance) > 1]
+    if not lines or shown[0].spec.protocol["tests"] == "last":
+        return []
+    years = None
+    if card is not None and len(card.periods) == len(shown[0].spec.periods):
+        years = years_by_distance(card.periods) or None
+    distances = sorted({int(at) for line in lines for at in line.distances})
+    rows = [
+        [line.label]
+        + [
+            _percent(line.by_distance[at].mean) if at in line.by_distance else MISSING
+            for at in distances
+        ]
+        for line in lines
+    ]
+    ends = " ".join(
+        f"{line.label}: {100 * line.mean[0]:.1f} % at {line.distances[0]:+d}, "
+        f"{100 * line.mean[-1]:.1f} % at {line.distances[-1]:+d}."
+        for line in lines
+    )
+    words = Plot(
+        title="Against time distance",
+        caption="The score by how many periods lie between the last one learned and "
+        "the one tested." + (_MEET if distances[-1] > 0 else ""),
+        alt=f"The score by distance in time. {ends}",
+        numbers=Numbers(["percent", *(f"{at:+d}" if at else "0" for at in distances)], rows),
+    )
+    return studio.show(
+        lambda: figures.accuracy_by_distance(lines, look.palette, years, score), words, look.numbers
+    )
+
+
+def costs(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plot]:
+    """Draw the headline quality against CPU time and against arithmetic, with the Pareto front."""
+    metric = next(iter(shown_metrics(shown)), None)
+    if metric is None:
+        return []
+    name, what = metric_words(metric)
+    found = []
+    for cost, title in _COSTS:
+        points = priced(shown, metric, cost)
+        if len(points) < 2:
+            continue
+        front = [item.summary.label for item in pareto(points)]
+        rows = [
+            [item.summary.label, item.summary.metrics[metric].percent(), f"{item.cost:,.4g}"]
+            for item in sorted(points, key=lambda item: item.cost)
+        ]
+        words = Plot(
+            title=f"Quality against {title}",
+            choice=title,
+            caption=f"{name[0].upper()}{name[1:]} ({what}) with one standard deviation over "
+            "seeds. The dashed line joins the methods that no other beats on both counts: "
+            f"{', '.join(front)}. A marker's area grows with the samples that a method keeps.",
+            alt=f"{name} against {title}: "
+            + ", ".join(f"{row[0]} {row[1]} % for {row[2]}" for row in rows),
+            numbers=Numbers(["method", f"{name}, %", title], rows),
+        )
+        found += studio.show(
+            _cost_figure(shown, look, metric, cost, f"{score_words(shown[0].spec.task)}, {name}"),
+            words,
+            look.numbers,
+        )
+    return found
+
+
+def _cost_figure(
+    shown: Sequence[Summary], look: Look, metric: str, cost: Cost, quality: str
+) -> Callable[[], Figure]:
+    return lambda: figures.quality_against_cost(
+        shown, look.palette, metric=metric, cost=cost, quality=quality
+    )
+
+
+def pictures(
+    shown: Sequence[Summary], card: StreamCard | None, look: Look, studio: Studio
+) -> tuple[list[Plot], list[str]]:
+    """Draw what the benchmark's card asks for; return what could not be, too, and why."""
+    found: list[Plot] = []
+    notes = []
+    for name in card.pictures if card is not None else ():
+        if name not in PICTURES:
+            notes.append(f"The benchmark asks for the picture {name!r}, which is unknown here.")
+            continue
+        try:
+            drawn = PICTURES[name](shown, card)
+        except OnwardError as error:
+            notes.append(f"The picture {name!r} could not be drawn: {error}.")
+            continue
+        for picture in drawn:
+            words = Plot(picture.title, picture.alt, picture.caption)
+            found += studio.show(_given(picture.figure), words, look.numbers)
+    return found, notes
+
+
+def _given(figure: Figure) -> Callable[[], Figure]:
+    return lambda: figure
+
+
+def _percent(value: float) -> str:
+    return MISSING if np.isnan(value) else f"{100 * value:.1f}"

@@ -1,0 +1,160 @@
+"""The table of a setting: scores, comparisons and cost of each method, and published rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from onward.report.comparison import Comparison, against, decided_best
+from onward.report.published import PublishedRow
+from onward.report.style import COLOURS
+from onward.report.summary import Measure, Summary, shown_metrics
+from onward.report.verdict import BASELINE
+from onward.report.words import decision, metric_words, seeds, votes
+
+_PUBLISHED = "published, on other data and not ranked among runs: {}"
+# Names of static tests beyond these do not fit beside the rest; exports have them all.
+_MOST_TESTS = 6
+# More seeds than this, nobody will run: the two are equal for all practical purposes.
+_ENDLESS = 1000
+_UNITS = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1.0, ""))
+
+
+def results_table(
+    group: Sequence[Summary],
+    numbers: Mapping[str, int],
+    palette: Mapping[str, str],
+    published: Sequence[PublishedRow] = (),
+) -> dict[str, Any]:
+    """Return the table of one setting, as ``templates/table.js`` takes it.
+
+    Parameters
+    ----------
+    group
+        The methods of one setting.
+    numbers
+        What figures know each label by.
+    palette
+        The colour of those that figures show.
+    published
+        What papers say under this protocol.
+    """
+    shown = shown_metrics(group)
+    tests = sorted({name for item in group for name in item.static})[:_MOST_TESTS]
+    best = {name: decided_best(group, name) for name in shown}
+    compared = against(group, BASELINE, shown[0]) if shown else {}
+    unit, word = _unit(group)
+    columns: list[dict[str, Any]] = [{"heading": "method", "kind": "text"}]
+    columns += [_measured(*metric_words(name)) for name in shown]
+    columns += [_measured(test, "static test, last model") for test in tests]
+    if compared:
+        note = f"{metric_words(shown[0])[0]}, points, paired"
+        columns.append({**_measured(f"against {BASELINE}", note), "signed": True})
+    columns += [
+        _number("CPU", "seconds", 2),
+        _number("arithmetic", f"{word} multiply-adds".strip(), 2),
+        _number("stored", "samples", 0),
+        _number("seeds", "", 0),
+    ]
+    rows: list[dict[str, Any]] = [
+        {
+            "cells": [
+                {"text": item.label, "note": _said(item)},
+                *(_cell(item.metrics[name]) for name in shown),
+                *(_cell(item.static.get(test)) for test in tests),
+                *([_gain(compared.get(item.label))] if compared else []),
+                *_cost(item, unit),
+                len(item.seeds),
+            ],
+            "best": [1 + at for at, name in enumerate(shown) if best[name] is item],
+            "method": numbers[item.label],
+            **_coloured(palette.get(item.label)),
+        }
+        for item in group
+    ]
+    papers = list(dict.fromkeys(_paper(row) for row in published))
+    rows += [
+        _published(row, shown, len(columns)) | {"group": 1 + papers.index(_paper(row))}
+        for row in published
+    ]
+    spec: dict[str, Any] = {
+        "label": f"Results, {group[0].protocol}",
+        "columns": columns,
+        "rows": rows,
+        "words": ["method", "methods"],
+        "groups": [_PUBLISHED.format(paper) for paper in papers],
+    }
+    if shown:
+        spec["sort"] = {"column": 1, "descending": True}
+    if published:
+        columns.append({"heading": "from", "kind": "text", "filter": True, "hidden": True})
+        for row in rows:
+            row["cells"].append("papers" if row.get("group") else "runs")
+    return spec
+
+
+def _measured(heading: str, note: str) -> dict[str, Any]:
+    unbroken = heading.replace("-", "\N{NON-BREAKING HYPHEN}")
+    return {"heading": unbroken, "note": note, "kind": "measure"}
+
+
+def _number(heading: str, note: str, digits: int) -> dict[str, Any]:
+    return {"heading": heading, "note": note, "kind": "number", "digits": digits}
+
+
+def _said(item: Summary) -> str:
+    """Mark what rests on one seed: a number without deviation is easily read as a certain one."""
+    return "1 seed: no deviation" if len(item.seeds) == 1 else ""
+
+
+def _cell(measure: Measure | None) -> list[float | None] | None:
+    if measure is None or not measure.known:
+        return None
+    spread = measure.deviation
+    return [round(100 * measure.mean, 3), None if np.isnan(spread) else round(100 * spread, 3)]
+
+
+def _gain(comparison: Comparison | None) -> list[Any] | None:
+    if comparison is None:
+        return None
+    wanted, answer = comparison.more_seeds, comparison.verdict.answer
+    if answer != "cannot tell":
+        said = f"{answer}, {decision(comparison.verdict)}"
+    elif wanted is None or wanted > _ENDLESS:
+        said = answer
+    else:
+        said = f"{answer}: ~{seeds(wanted, more=True)}"
+    return [*(_cell(comparison.gain) or []), votes(comparison.verdict), said]
+
+
+def _unit(group: Sequence[Summary]) -> tuple[float, str]:
+    most = max(item.cost["macs"] for item in group)
+    return next(((size, word) for size, word in _UNITS if most >= size), _UNITS[-1])
+
+
+def _cost(item: Summary, unit: float) -> list[float | None]:
+    spent = item.cost
+    macs = round(spent["macs"] / unit, 4) if spent["macs"] else None
+    return [round(spent["cpu_seconds"], 3), macs, round(spent["stored_samples"])]
+
+
+def _coloured(colour: str | None) -> dict[str, str]:
+    return {} if colour is None else {"colour": f"--m{COLOURS.index(colour)}"}
+
+
+def _paper(row: PublishedRow) -> str:
+    return f"{row.paper}; {row.data}"
+
+
+def _published(row: PublishedRow, shown: Sequence[str], columns: int) -> dict[str, Any]:
+    cells: list[Any] = [{"text": row.label}]
+    for name in shown:
+        value = row.values.get(name)
+        if value is None:
+            cells.append(None)
+            continue
+        spread = None if value.deviation is None else round(100 * value.deviation, 3)
+        doubt = [] if value.certain else ["read from a figure"]
+        cells.append([round(100 * value.mean, 3), spread, *doubt])
+    cells += [None] * (columns - len(cells))
+    return {"cells": cells, "class": "published"}
