@@ -5,9 +5,9 @@
 A mutant is one place of the syntax tree that says something else: another comparison, another
 operator, a number one larger, a condition turned round, a statement left out. Places are drawn at
 random from metrics, memories, methods, protocols and results. Each mutant lives in a copy of
-``src``; the tests that stand nearest to its file are asked first, then all of its package, and the
-first that fails has killed it. A copy without a change must pass first, so that a test which fails
-anyway kills nobody. Survivors are printed with the line that was changed.
+``src``; the tests that stand nearest to its file are asked first, then its cells of the grid, then
+all of its package, and the first that fails has killed it. A copy without a change must pass first,
+so that a test which fails anyway kills nobody. Survivors are printed with the line that was changed.
 """
 
 import argparse
@@ -33,11 +33,11 @@ PACKAGE = ROOT / "src" / "onward"
 WHERE = ("metrics", "memory", "methods", "results", "protocols.py")
 # A package's tests, where they are not all in the folder of its name.
 TESTS = {
-    "methods": ["tests/methods", "tests/grid"],
-    "memory": ["tests/memory", "tests/grid"],
-    "results": ["tests/results", "tests/report", "tests/test_sweep.py"],
+    "results": ["tests/results", "tests/test_sweep.py"],
     "protocols.py": ["tests/benchmarks", "tests/test_views.py"],
 }
+# Where every method and every memory runs, each in cells of its own name.
+CELLS = "tests/grid"
 # What a test run imports before it comes to the package: done once, then every mutant is a fork.
 HEAVY = ("numpy", "pyarrow.parquet", "scipy.stats", "pydantic", "matplotlib.figure", "PIL", "torch")
 SECONDS = 600
@@ -181,10 +181,10 @@ def near(path: Path) -> list[str]:
 
 
 def stages(path: Path) -> list[list[str]]:
-    """Return which tests are asked about a file: the nearest, then all of its package."""
+    """Return which tests are asked about a file: the nearest, its cells, all of its package."""
     package = path.relative_to(PACKAGE).parts[0]
-    all_of_it = TESTS.get(package, [f"tests/{package}"])
-    return [[name for name in stage if (ROOT / name).exists()] for stage in (near(path), all_of_it)]
+    cells = [CELLS, "-k", path.stem] if package in ("methods", "memory") else []
+    return [near(path), cells, TESTS.get(package, [f"tests/{package}"])]
 
 
 def killed(mutant: Mutant, folder: Path) -> str | None:
@@ -238,7 +238,7 @@ def check_unchanged(folder: Path) -> None:
     copy = folder / "src-unchanged"
     shutil.copytree(ROOT / "src", copy)
     for name in WHERE:
-        tests = [test for test in TESTS.get(name, [f"tests/{name}"]) if (ROOT / test).exists()]
+        tests = TESTS.get(name, [f"tests/{name}"])
         if not passes(tests, copy):
             sys.exit(f"{' '.join(tests)}: expected to pass without a change, found failures")
         print(f"unchanged, {' '.join(tests)} pass", flush=True)
