@@ -7,7 +7,7 @@ operator, a number one larger, a condition turned round, a statement left out. P
 random from metrics, memories, methods, protocols and results. Each mutant lives in a copy of
 ``src``; the tests that stand nearest to its file are asked first, then its cells of the grid, then
 all of its package, and the first that fails has killed it. A copy without a change must pass first,
-so that a test which fails anyway kills nobody. Survivors are printed with the line that was changed.
+so that a test which fails anyway kills nobody. Survivors are printed with the changed line.
 """
 
 import argparse
