@@ -1,5 +1,5 @@
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ import onward
 from onward.budget import Budget
 from onward.checks.tiny import tiny_benchmark
 from onward.errors import LookAheadError, OnwardError
+from onward.fit import IMAGES
 from onward.learners import OneByOne, PartialFit, choose
 from onward.metrics import clear
 from onward.train.method import GradientMethod, Step
@@ -54,6 +55,14 @@ def test_a_class_an_instance_and_options_name_different_runs() -> None:
     ]
     assert len({(c.name, c.digest) for c in chosen}) == 5
     assert choose(Majority()).digest == choose(Majority()).digest
+
+
+def test_a_class_of_ones_own_says_what_it_needs() -> None:
+    class Picky(Majority):
+        needs: ClassVar = {IMAGES: "which it looks at"}
+
+    with pytest.raises(OnwardError, match=r"Picky needs images as inputs, which it looks at; "):
+        choose(Picky, {}, tiny_benchmark())
 
 
 def test_an_instance_is_not_changed_by_its_run() -> None:

@@ -9,8 +9,6 @@ from PIL import Image
 
 from onward.benchmarks import Source
 from onward.data.emoji_history import TWEMOJI, load_emoji
-from onward.report.contact_sheet import contact_sheet
-from onward.report.page import write_page
 from onward.results.collect import Collected
 from onward.results.record import RunRecord
 from onward.sweep import Job
@@ -50,6 +48,8 @@ def jobs() -> list[Job]:
 
 def emoji_sheet() -> bytes:
     """Draw the chosen emoji in every snapshot, as a PNG."""
+    from onward.report.contact_sheet import contact_sheet  # drawings: heavy
+
     table = load_emoji()
     codes, snapshot = table.values("code"), table.values("snapshot")
     days = table.values("time").astype("datetime64[D]").astype(object)
@@ -74,6 +74,8 @@ def emoji_sheet() -> bytes:
 
 def write_demo_page(records: Sequence[RunRecord], path: Path) -> Path:
     """Write the page of the demonstration from its runs."""
+    from onward.report.page import write_page  # drawings: heavy
+
     page = write_page(
         Collected(tuple(records)),
         path,

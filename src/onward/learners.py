@@ -39,8 +39,9 @@ import numpy as np
 
 from onward.budget import Budget
 from onward.errors import OnwardError, unknown
+from onward.fit import misfit
 from onward.identity import UNKNOWN, fingerprint
-from onward.methods import METHODS, MethodCard
+from onward.methods import METHODS
 from onward.train.method import GradientMethod
 from onward.types import Array, Benchmark, Learner, Method, Setting, View
 
@@ -146,11 +147,10 @@ def choose(
         found = _from_file(Path(path), name)
         # The whole file counts: a method may use anything that stands beside it.
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
-        return _of_object(found, options, name, digest)
+        return _of_object(found, options, name, digest, benchmark)
     if isinstance(method, str):
         card = METHODS.find(method)
-        if benchmark is not None:
-            _require_fit(card, benchmark)
+        _require_fit(method, card.needs, benchmark)
         return Chosen(
             method,
             options,
@@ -159,18 +159,18 @@ def choose(
             lambda setting: _build(card.make, options, setting),
             _parameters(card.make),
         )
-    return _of_object(method, options, _name_of(method), fingerprint(method))
+    return _of_object(method, options, _name_of(method), fingerprint(method), benchmark)
 
 
-def _require_fit(card: MethodCard, benchmark: Benchmark) -> None:
-    reason = card.misfit(*benchmark.lacking)
-    if reason is None:
+def _require_fit(method: str, needs: Mapping[str, str], benchmark: Benchmark | None) -> None:
+    reason = None if benchmark is None else misfit(method, needs, *benchmark.lacking)
+    if benchmark is None or reason is None:
         return
     fitting = [each.name for each in METHODS.values() if each.misfit(*benchmark.lacking) is None]
     # Those that need most of what there is are nearest to what was asked for.
-    near = sorted(fitting, key=lambda name: -len(METHODS[name].needs.keys() & card.needs.keys()))
+    near = sorted(fitting, key=lambda name: -len(METHODS[name].needs.keys() & needs.keys()))
     raise OnwardError(
-        f"method {card.name!r} makes no sense on {benchmark.name}: {reason} Methods that do: "
+        f"method {method!r} makes no sense on {benchmark.name}: {reason} Methods that fit: "
         f"{', '.join(near[:3])}. See: onward list grid"
     )
 
@@ -186,7 +186,10 @@ def require_shared_out(learner: Learner, name: str) -> None:
         )
 
 
-def _of_object(found: Any, options: dict[str, Any], name: str, digest: str) -> Chosen:
+def _of_object(
+    found: Any, options: dict[str, Any], name: str, digest: str, benchmark: Benchmark | None
+) -> Chosen:
+    _require_fit(name, getattr(found, "needs", {}), benchmark)
     if not isinstance(found, type) and options:
         raise OnwardError(
             f"options ({', '.join(options)}) go to a method that is still to be made; {name} is "

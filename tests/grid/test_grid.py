@@ -9,9 +9,9 @@ import pytest
 from cells import REFUSED, RUNNING, name, tiny
 from terminal import Terminal
 
-from onward.benchmarks import BENCHMARKS
+from onward.benchmarks import BENCHMARKS, Source
 from onward.errors import OnwardError
-from onward.fit import NEEDS
+from onward.fit import IMAGES, NEEDS
 from onward.grid import Cell
 from onward.learners import choose
 from onward.methods import METHODS
@@ -104,11 +104,28 @@ def test_a_cell_can_be_checked_by_hand(onward: Terminal) -> None:
     assert "0 failed, 0 skipped" in out
 
 
+@pytest.mark.parametrize(
+    "cell",
+    [
+        cell
+        for cell in RUNNING
+        if IMAGES in METHODS[cell.method].needs and cell.benchmark in ("clear", "iirc")
+    ],
+    ids=name,
+)
+def test_what_needs_images_runs_by_the_plain_command(cell: Cell) -> None:
+    plain = Source(cell.benchmark)
+    with pytest.raises(OnwardError, match="inputs here are numbers"):
+        choose(cell.method, {}, plain.load())
+    assert choose(cell.method, {}, plain.fitting(cell.method).load()).name == cell.method
+    assert plain.fitting("er") == plain
+
+
 def _assert_tells(message: str, cell: Cell) -> None:
     """Assert that what is missing is named, and three methods that fit."""
     assert cell.misfit is not None
     assert f"{cell.method} needs {NEEDS[cell.misfit.need]}, {cell.misfit.purpose}; " in message
-    found = re.search(r"Methods that do: (\w+), (\w+), (\w+)\.", message)
+    found = re.search(r"Methods that fit: (\w+), (\w+), (\w+)\.", message)
     assert found is not None
     fitting = {each.method for each in RUNNING if each.benchmark == cell.benchmark}
     assert len({*found.groups()} & fitting) == 3

@@ -12,6 +12,8 @@ from onward.benchmarks import clad_c, clad_d, clear, iirc, tic, yours
 from onward.benchmarks.variants import as_asked
 from onward.catalogue import Catalogue
 from onward.errors import OnwardError, unknown
+from onward.fit import IMAGES
+from onward.methods import METHODS
 from onward.types import Benchmark
 
 BENCHMARKS = Catalogue(
@@ -117,6 +119,14 @@ class Source:
     recipe: str = "cpu"
     options: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
+
+    def fitting(self, method: str) -> "Source":
+        """Return it with a network for images where a method needs them and nobody says which."""
+        card = METHODS.get(method)
+        if card is None or IMAGES not in card.needs or "model" in self.options:
+            return self
+        images = BENCHMARKS.find(self.benchmark).with_images
+        return replace(self, options={**images, **self.options})
 
     def load(self) -> Benchmark:
         """Load the benchmark."""

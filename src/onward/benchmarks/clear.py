@@ -78,8 +78,10 @@ def load(
     features
         A type of features of the official data, see `load_official`; or ``image``, which is what
         ``resnet18`` needs and takes by itself.
-    size, missing
-        Options of the official data, see `load_official`.
+    size
+        The side of the official data's images in pixels, 224 by default.
+    missing
+        Whether official images that are not there ``stop`` the loading or are left out, ``skip``.
     backbone, weights
         A pre-trained encoder, see ``onward list backbones``, and the file or folder with its
         weights: its features of the images take the place of all others.
@@ -190,4 +192,5 @@ LISTED = Listed(
     data=("emoji", "a folder with the official download"),
     protocols=PROTOCOLS,
     lacks={NEW_CLASSES: "all its classes are there from the start"},
+    with_images={"model": "convnet"},
 )

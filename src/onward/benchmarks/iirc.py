@@ -155,4 +155,5 @@ LISTED = Listed(
     task=ManyLabels(),
     data=("emoji", "a folder with cifar-100-python", "a folder of images by class: ImageNet"),
     protocols=MANY_LABELS,
+    with_images={"model": "resnet32", "features": "image"},
 )

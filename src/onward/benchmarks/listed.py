@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from onward.types import Benchmark, Protocol, Task
 
@@ -30,6 +31,8 @@ class Listed:
         Which data it is, where nobody says.
     lacks
         What methods may need that its streams have not, and why: see `onward.fit`.
+    with_images
+        Options of ``load`` for methods that need images, where its inputs are numbers otherwise.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Listed:
     recipes: tuple[str, ...] = ("cpu", "paper")
     usual: str = "emoji"
     lacks: Mapping[str, str] = field(default_factory=dict)
+    with_images: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def lacking(self) -> tuple[Mapping[str, str], ...]:

@@ -198,4 +198,5 @@ LISTED = Listed(
     task=OneLabel(),
     data=("a .csv, .jsonl or .parquet file", "a Hugging Face dataset on disk", "a photo folder"),
     protocols=PROTOCOLS,
+    with_images={"model": "convnet"},
 )

@@ -10,7 +10,6 @@ from onward.cli.console import console
 from onward.cli.progress import reading
 from onward.configs import TABLES
 from onward.report.leaderboard import leaderboard as ranked
-from onward.report.leaderboard_site import write_site
 from onward.reproduce.published_rows import published_rows
 from onward.results.collect import collect
 from onward.results.keys import known_keys, read_keys
@@ -21,7 +20,7 @@ _NAMED = 5
 def leaderboard(
     results: Annotated[Path, typer.Argument(help="A folder with run folders, at any depth.")],
     *,
-    out: Annotated[Path, typer.Option(help="The folder of the site.")] = Path("site"),
+    out: Annotated[Path, typer.Option(help="The folder of the site.")] = Path("leaderboard"),
     title: Annotated[str, typer.Option(help="What is written above it.")] = "Leaderboard",
     key: Annotated[
         Path | None, typer.Option(help="What tests must be, as onward data key wrote it.")
@@ -38,6 +37,8 @@ def leaderboard(
     keys = known_keys() if key is None else known_keys() | read_keys(key)
     with reading(len(collected.records), "run folders", "checking") as progress:
         found = ranked(collected, published, keys, progress)
+    from onward.report.leaderboard_site import write_site  # drawings: heavy
+
     page = write_site(found, out, results, title)
     screen = console()
     for board in found.boards:

@@ -8,7 +8,6 @@ from rich.markup import escape
 
 from onward.cli.console import console
 from onward.configs import TABLES
-from onward.report.page import write_page
 from onward.reproduce.published_rows import published_rows
 from onward.results.collect import collect
 
@@ -28,6 +27,8 @@ def report(
     The page is one file that needs no server and no network. Runs that are not finished, or cannot
     be read, are left out and named.
     """
+    from onward.report.page import write_page  # drawings: heavy
+
     published = published_rows(TABLES.values())
     page = write_page(collect(results), out, title=title, published=published)
     screen = console()

@@ -13,7 +13,6 @@ from onward.cli.voice import only_once
 from onward.configs import find_table
 from onward.errors import OnwardError
 from onward.reproduce.engine import reproduce as run_plan
-from onward.reproduce.files import to_json, write
 from onward.reproduce.plan import plan
 from onward.reproduce.terminal import render
 from onward.reproduce.words import duration
@@ -69,6 +68,8 @@ def reproduce(
     with resumable(out), live(planned.runs, periods) as watch:
         outcome = run_plan(planned, out / "results", workers=workers, watch=watch, on=on)
     only_once()
+    from onward.reproduce.files import to_json, write  # drawings: heavy
+
     files = write(outcome, out)
     if as_json:
         print_json(to_json(outcome))

@@ -74,12 +74,13 @@ def run(
         for name in method:
             source = chosen.for_run(source, name)
         options = {**chosen.options, **options}
-    made = benchmark_of(source)
-    for name in method:
-        choose(name, options, made)
+    sources = {name: source.fitting(name) for name in method}
+    for name, its_own in sources.items():
+        choose(name, options, benchmark_of(its_own))
+    made = benchmark_of(sources[method[0]])
     wanted = [
         Job(
-            source=source,
+            source=its_own,
             method=name,
             seed=seed,
             options=options,
@@ -88,7 +89,7 @@ def run(
             keep_predictions=predictions,
             checkpoint_seconds=checkpoint_seconds,
         )
-        for name in dict.fromkeys(method)
+        for name, its_own in sources.items()
         for seed in parse_seeds(seeds)
     ]
     before = []
@@ -107,6 +108,10 @@ def run(
         return
     screen = console()
     tell(screen, made.card)
+    for name, its_own in sources.items():
+        if its_own != source:
+            model = its_own.options["model"]
+            screen.print(f"{escape(name)} needs images: it trains a {model}, see --model")
     for table in tables(summaries):
         screen.print(table)
     if len(summaries) > 1:

@@ -1,6 +1,7 @@
 """One voice for all processes of a run: the first one speaks, or the one that fails."""
 
 import contextlib
+import errno
 import os
 import sys
 import traceback
@@ -28,6 +29,13 @@ def one_voice(command: str | None) -> Iterator[None]:
             return
     except OnwardError as error:
         _say(error)
+        sys.exit(2)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        # What is left in the buffer would be tried again at the end.
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
+        _say(OnwardError("expected room for the answer, found a full disk. Make room, or redirect"))
         sys.exit(2)
     aloud = sys.stderr
     try:
