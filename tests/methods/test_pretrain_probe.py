@@ -1,8 +1,14 @@
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 import onward
+from onward.budget import Budget
 from onward.checks import tiny_benchmark
 from onward.errors import BudgetSpentError, OnwardError
+from onward.methods.pretrain_probe import PretrainProbe
+from onward.types import Call, View
 
 
 def test_features_are_refused_with_a_remedy() -> None:
@@ -33,6 +39,7 @@ def test_without_pre_training_only_the_linear_layer_learns() -> None:
     assert cost
     # One batch an epoch, thirty epochs, four periods.
     assert cost.iterations == 30 * 4
+    assert cost.parameters > 0
 
 
 def test_a_budget_is_kept_by_less_pre_training() -> None:
@@ -58,3 +65,18 @@ def test_options_are_checked(options: dict[str, object], message: str) -> None:
     tiny = tiny_benchmark("semi_supervised", images=True)
     with pytest.raises(OnwardError, match=message):
         onward.run(tiny, "pretrain_probe", options=options)
+
+
+def test_what_was_saved_answers_as_before(tmp_path: Path) -> None:
+    tiny = tiny_benchmark("semi_supervised", images=True)
+    stream, budget = tiny.stream(0), Budget({})
+    table, (period, *_) = stream.table, stream
+    first = PretrainProbe(tiny.setting(0), epochs=1)
+    budget.open(np.concatenate([period.train.rows, period.unlabelled]))
+    call = Call(budget)
+    first.learn(View(table, period.train, period.classes, call, period.unlabelled), budget)
+    first.save(tmp_path)
+    again = PretrainProbe(tiny.setting(0), epochs=1)
+    again.load(tmp_path)
+    test = View(table, period.test, period.classes, Call(None))
+    assert np.array_equal(first.predict(test), again.predict(test))
