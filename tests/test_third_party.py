@@ -11,7 +11,7 @@ import pytest
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "onward-extra"
 LISTED = {
-    "methods": "averaged",
+    "methods": "half_back",
     "metrics": "extra.worst_next",
     "memories": "latest",
     "models": "narrow",
@@ -65,7 +65,7 @@ def test_everything_is_listed_with_its_origin(site: list[Path]) -> None:
 def test_the_grid_has_its_row_and_its_column(site: list[Path]) -> None:
     cells = json.loads(onward("list", "grid", "--json", site=site))
     mine = {(cell["method"], cell["benchmark"]): cell for cell in cells}
-    assert mine["averaged", "clad-d"]["runs"]
+    assert mine["half_back", "clad-d"]["runs"]
     assert mine["er", "seasons"]["runs"]
     assert "four seasons from the start" in mine["bic", "seasons"]["reason"]
 
@@ -74,7 +74,7 @@ def test_it_runs_and_is_checked(site: list[Path], tmp_path: Path) -> None:
     out = str(tmp_path / "results")
     asked = ("--metric", "extra.worst_next", "--json")
     (mine,) = json.loads(
-        onward("run", "seasons", "--method", "averaged", "--out", out, *asked, site=site)
+        onward("run", "seasons", "--method", "half_back", "--out", out, *asked, site=site)
     )
     assert 0 < mine["metrics"]["extra.worst_next"]["mean"] <= 1
     onward("check", "stream", "seasons", site=site)
@@ -94,7 +94,7 @@ def test_its_memory_and_its_model_are_used(site: list[Path], tmp_path: Path) -> 
 def test_its_method_passes_all_checks_and_its_table_is_made(
     site: list[Path], tmp_path: Path
 ) -> None:
-    onward("check", "method", "averaged", site=site)
+    onward("check", "method", "half_back", site=site)
     words = ("reproduce", "extra/table1", "--out", str(tmp_path / "extra"), "--json")
     found = json.loads(onward(*words, site=site))
     assert found["table"] == "extra/table1"
@@ -103,7 +103,7 @@ def test_its_method_passes_all_checks_and_its_table_is_made(
 def test_two_packages_with_one_name_are_refused(site: list[Path], tmp_path: Path) -> None:
     other = installed(tmp_path / "other", "other-extra")
     said = onward("list", "methods", site=[*site, other], code=2)
-    assert "'averaged'" in said
+    assert "'half_back'" in said
     assert "onward-extra 1.0" in said
     assert "other-extra 1.0" in said
 

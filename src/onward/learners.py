@@ -29,6 +29,7 @@ import hashlib
 import importlib.util
 import inspect
 import sys
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,6 +149,10 @@ def choose(
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
         return _of_object(found, options, name, digest)
     if isinstance(method, str):
+        if method.endswith(".py"):
+            raise OnwardError(
+                f"expected a class of a file, found {method!r} alone. Write {method}:ClassName"
+            )
         card = METHODS.find(method)
         if benchmark is not None:
             _require_fit(card, benchmark)
@@ -256,11 +261,22 @@ def _load(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.resolve().parent))
     try:
         spec.loader.exec_module(module)
-    except (ImportError, SyntaxError, NameError) as error:
-        raise OnwardError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    except Exception as error:  # whatever it is, it is the file's to mend
+        where = f"{path}, line {_line(error, path)}"
+        raise OnwardError(
+            f"{where}, cannot be imported: {type(error).__name__}: {error}"
+        ) from error
     finally:
         sys.path.remove(str(path.resolve().parent))
     return module
+
+
+def _line(error: Exception, path: Path) -> int | None:
+    """Return the last line of a file that an error came through."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return error.lineno
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((at.lineno for at in reversed(frames) if at.filename == str(path)), None)
 
 
 def _name_of(found: Any) -> str:
