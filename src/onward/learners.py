@@ -262,7 +262,7 @@ def _load(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # whatever it is, it is the file's to mend
-        where = f"{path}, line {_line(error, path)}"
+        where = f"{path}, line {_line(error, spec.origin)}"
         raise OnwardError(
             f"{where}, cannot be imported: {type(error).__name__}: {error}"
         ) from error
@@ -271,12 +271,12 @@ def _load(path: Path) -> ModuleType:
     return module
 
 
-def _line(error: Exception, path: Path) -> int | None:
+def _line(error: Exception, file: str | None) -> int | None:
     """Return the last line of a file that an error came through."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
+    if isinstance(error, SyntaxError) and error.filename == file:
         return error.lineno
     frames = traceback.extract_tb(error.__traceback__)
-    return next((at.lineno for at in reversed(frames) if at.filename == str(path)), None)
+    return next((at.lineno for at in reversed(frames) if at.filename == file), None)
 
 
 def _name_of(found: Any) -> str:
