@@ -171,5 +171,5 @@ def test_results_of_a_task_kind_that_is_gone_say_so(site: list[Path], tmp_path: 
     onward("run", "seasons", "--method", "finetune", "--out", out, site=site)
     (spec,) = Path(out).rglob("spec.json")
     record = load_record(spec.parent)  # this process has not the package
-    with pytest.raises(OnwardError, match="unknown task 'two_guesses'.* onward list tasks"):
+    with pytest.raises(OnwardError, match=r"unknown task 'two_guesses'.* onward list tasks"):
         record.matrix()

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from terminal import Terminal
 
+from onward.grid import grid
+
 RUN = ("run", "clear", "--data", "emoji", "--protocol", "streaming")
 CLEAR = ("run", "clear", "--method")
 ER = (*CLEAR, "er")
@@ -193,6 +195,14 @@ def test_a_file_that_cannot_be_imported_is_told_with_its_line(
 def test_a_file_without_a_class_is_told_what_to_write(onward: Terminal) -> None:
     code, _, err = onward("check", "method", "mine.py")
     assert (code, "Write mine.py:ClassName" in err) == (2, True), err
+
+
+def test_a_budget_says_which_methods_it_leaves_out(onward: Terminal) -> None:
+    words = ("budget", "tic", "--no-measure")
+    found = json.loads(onward(*words, "--json")[1])
+    runs = {cell.method for cell in grid() if cell.benchmark == "tic" and cell.runs}
+    assert runs == {*found["methods"], *found["not_budgeted"]}
+    assert ", ".join(found["not_budgeted"]) in onward(*words)[1]
 
 
 def test_a_metric_is_checked_by_its_name(onward: Terminal) -> None:
