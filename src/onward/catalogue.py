@@ -104,10 +104,7 @@ class Catalogue(Mapping[str, T]):
             right = isinstance(found, self._form) and not isinstance(found, type)
         if not right:
             kind = "class" if isinstance(found, type) else type(found).__name__
-            raise OnwardError(
-                f"expected a {wanted} in {where}, found a {kind}. Mend that package, or "
-                "uninstall it"
-            )
+            raise OnwardError(f"expected a {wanted} in {where}, found a {kind}. Mend that package")
         name = point.name if self._form is None else found.name
         if name != point.name:
             raise OnwardError(

@@ -104,6 +104,8 @@ def test_packages_of_another_environment_do_not_count(
 ) -> None:
     (tmp_path / "site-packages" / "some").mkdir(parents=True)
     (tmp_path / "site-packages" / "some" / "settings.json").write_text("{}")
+    (tmp_path / "mine-1.0.dist-info").mkdir()
+    (tmp_path / "mine-1.0.dist-info" / "entry_points.txt").write_text("")
     # Reached by a link, as in environments that are linked together.
     (tmp_path / "linked").mkdir()
     (tmp_path / "linked" / "site-packages").symlink_to(tmp_path / "site-packages")
@@ -111,6 +113,7 @@ def test_packages_of_another_environment_do_not_count(
     audit = Audit(())
     with audit.on("learning"):
         (tmp_path / "linked" / "site-packages" / "some" / "settings.json").read_text()
+        (tmp_path / "mine-1.0.dist-info" / "entry_points.txt").read_text()
     audit.close()
     assert names(audit) == []
 

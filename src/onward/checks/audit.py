@@ -24,7 +24,7 @@ from onward.checks.inotify import Inotify
 
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pth", ".dll", ".dylib")
 _SYSTEM = tuple(map(Path, ("/proc", "/dev", "/sys", "/etc", "/usr/share/zoneinfo")))
-_PACKAGES = ("site-packages", "dist-packages")
+_PACKAGES, _METADATA = ("site-packages", "dist-packages"), (".dist-info", ".egg-info")
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,7 @@ class Audit:
             return False
         return (
             path.suffix in _CODE
+            or path.parent.suffix in _METADATA  # catalogues ask which packages add to them
             or path in self._searched
             or any(path.is_relative_to(place) for place in self._harmless_places)
         )
