@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from onward.errors import OnwardError
+from onward.results.record import load_record
+
 EXAMPLE = Path(__file__).parents[1] / "examples" / "onward-extra"
 LISTED = {
-    "methods": "averaged",
+    "methods": "half_back",
     "metrics": "extra.worst_next",
     "memories": "latest",
     "models": "narrow",
@@ -65,7 +68,7 @@ def test_everything_is_listed_with_its_origin(site: list[Path]) -> None:
 def test_the_grid_has_its_row_and_its_column(site: list[Path]) -> None:
     cells = json.loads(onward("list", "grid", "--json", site=site))
     mine = {(cell["method"], cell["benchmark"]): cell for cell in cells}
-    assert mine["averaged", "clad-d"]["runs"]
+    assert mine["half_back", "clad-d"]["runs"]
     assert mine["er", "seasons"]["runs"]
     assert "four seasons from the start" in mine["bic", "seasons"]["reason"]
 
@@ -74,10 +77,12 @@ def test_it_runs_and_is_checked(site: list[Path], tmp_path: Path) -> None:
     out = str(tmp_path / "results")
     asked = ("--metric", "extra.worst_next", "--json")
     (mine,) = json.loads(
-        onward("run", "seasons", "--method", "averaged", "--out", out, *asked, site=site)
+        onward("run", "seasons", "--method", "half_back", "--out", out, *asked, site=site)
     )
     assert 0 < mine["metrics"]["extra.worst_next"]["mean"] <= 1
-    onward("check", "stream", "seasons", site=site)
+    onward("check", "metric", "extra.worst_next", site=site)
+    proved = json.loads(onward("check", "stream", "seasons", "--json", site=site))["findings"]
+    assert any("in a fresh process" in finding["detail"] for finding in proved)
 
 
 @pytest.mark.slow
@@ -94,7 +99,7 @@ def test_its_memory_and_its_model_are_used(site: list[Path], tmp_path: Path) -> 
 def test_its_method_passes_all_checks_and_its_table_is_made(
     site: list[Path], tmp_path: Path
 ) -> None:
-    onward("check", "method", "averaged", site=site)
+    onward("check", "method", "half_back", site=site)
     words = ("reproduce", "extra/table1", "--out", str(tmp_path / "extra"), "--json")
     found = json.loads(onward(*words, site=site))
     assert found["table"] == "extra/table1"
@@ -103,16 +108,68 @@ def test_its_method_passes_all_checks_and_its_table_is_made(
 def test_two_packages_with_one_name_are_refused(site: list[Path], tmp_path: Path) -> None:
     other = installed(tmp_path / "other", "other-extra")
     said = onward("list", "methods", site=[*site, other], code=2)
-    assert "'averaged'" in said
+    assert "'half_back'" in said
     assert "onward-extra 1.0" in said
     assert "other-extra 1.0" in said
 
 
-def test_a_package_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("group", "point", "words", "expected"),
+    [
+        (
+            "methods",
+            "broken = no_such_module:CARD",
+            ("list", "methods"),
+            "of broken 1.0 (no_such_module:CARD) cannot be loaded: ModuleNotFoundError",
+        ),
+        (
+            "methods",
+            "half_back = onward_extra.method:HalfBack",
+            ("run", "clear", "--method", "half_back"),
+            "expected a MethodCard in broken 1.0 (onward_extra.method:HalfBack), found a class",
+        ),
+        (
+            "tasks",
+            "two_guesses = onward_extra.task:TwoGuesses",
+            ("list", "tasks"),
+            "expected a Task in broken 1.0 (onward_extra.task:TwoGuesses), found a class",
+        ),
+        (
+            "memories",
+            "latest = onward_extra.memory:__doc__",
+            ("list", "memories"),
+            "a class or a function in broken 1.0 (onward_extra.memory:__doc__), found a str",
+        ),
+        (
+            "metrics",
+            "extra.worst = onward_extra.metric:METRIC",
+            ("check", "metric", "extra.worst"),
+            "in broken 1.0 (onward_extra.metric:METRIC), found 'extra.worst_next'",
+        ),
+        (
+            "methods",
+            "er = onward_extra.method:CARD",
+            ("check", "method", "er"),
+            "expected one method 'er', found two: by Onward itself and by broken 1.0",
+        ),
+    ],
+)
+def test_a_package_that_is_wrong_is_named(
+    group: str, point: str, words: tuple[str, ...], expected: str, tmp_path: Path
+) -> None:
     info = tmp_path / "broken-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[onward.methods]\nbroken = no_such_module:CARD\n")
-    said = onward("list", "methods", site=[tmp_path], code=2)
-    assert "broken 1.0 (no_such_module:CARD)" in said
+    (info / "entry_points.txt").write_text(f"[onward.{group}]\n{point}\n")
+    said = onward(*words, site=[tmp_path], code=2)
+    assert expected in said
     assert "Traceback" not in said
+
+
+def test_results_of_a_task_kind_that_is_gone_say_so(site: list[Path], tmp_path: Path) -> None:
+    out = str(tmp_path / "results")
+    onward("run", "seasons", "--method", "finetune", "--out", out, site=site)
+    (spec,) = Path(out).rglob("spec.json")
+    record = load_record(spec.parent)  # this process has not the package
+    with pytest.raises(OnwardError, match=r"unknown task 'two_guesses'.* onward list tasks"):
+        record.matrix()

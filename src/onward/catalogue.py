@@ -11,7 +11,7 @@ Nothing of a package is imported before its name is asked for.
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from onward.errors import OnwardError, unknown
 
@@ -29,6 +29,8 @@ class Catalogue(Mapping[str, T]):
         Onward's own.
     group
         The group of entry points that others add to it by.
+    form
+        What each of them is an instance of; None where it is called: a class, or a function.
 
     Examples
     --------
@@ -37,8 +39,10 @@ class Catalogue(Mapping[str, T]):
     (['apple', 'pear'], 2)
     """
 
-    def __init__(self, kind: str, own: Mapping[str, T], group: str) -> None:
-        self._kind, self._own, self._group = kind, own, group
+    def __init__(
+        self, kind: str, own: Mapping[str, T], group: str, form: type | None = None
+    ) -> None:
+        self._kind, self._own, self._group, self._form = kind, own, group, form
         self._loaded: dict[str, T] = {}
 
     def __getitem__(self, name: str) -> T:
@@ -57,7 +61,7 @@ class Catalogue(Mapping[str, T]):
 
     def find(self, name: str) -> T:
         """Return what has this name, or say which names there are."""
-        if name not in self:
+        if name not in self._added and name not in self._own:
             raise unknown(self._kind, name, self, f"onward list {plural(self._kind)}")
         return self[name]
 
@@ -82,12 +86,31 @@ class Catalogue(Mapping[str, T]):
     def _load(self, point: EntryPoint) -> T:
         try:
             found: T = point.load()
-        except (ImportError, AttributeError, SyntaxError) as error:
+        except Exception as error:  # whatever it is, it is that package's to mend
             raise OnwardError(
                 f"the {self._kind} {point.name!r} of {_described(point)} cannot be loaded: "
                 f"{type(error).__name__}: {error}. Mend that package, or uninstall it"
             ) from error
+        self._require_right(found, point)
         return found
+
+    def _require_right(self, found: Any, point: EntryPoint) -> None:
+        where = _described(point)
+        if self._form is None:
+            wanted, right = "class or a function", callable(found)
+        else:
+            # A class has what its instances have, as far as a protocol can tell.
+            wanted = self._form.__name__
+            right = isinstance(found, self._form) and not isinstance(found, type)
+        if not right:
+            kind = "class" if isinstance(found, type) else type(found).__name__
+            raise OnwardError(f"expected a {wanted} in {where}, found a {kind}. Mend that package")
+        name = point.name if self._form is None else found.name
+        if name != point.name:
+            raise OnwardError(
+                f"expected {point.name!r}, as its entry point, as the name of the {self._kind} in "
+                f"{where}, found {name!r}. Have one of them renamed"
+            )
 
 
 def plural(kind: str) -> str:

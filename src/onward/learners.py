@@ -29,6 +29,7 @@ import hashlib
 import importlib.util
 import inspect
 import sys
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,6 +150,10 @@ def choose(
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
         return _of_object(found, options, name, digest, benchmark)
     if isinstance(method, str):
+        if method.endswith(".py"):
+            raise OnwardError(
+                f"expected a class of a file, found {method!r} alone. Write {method}:ClassName"
+            )
         card = METHODS.find(method)
         _require_fit(method, card.needs, benchmark)
         return Chosen(
@@ -259,11 +264,22 @@ def _load(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.resolve().parent))
     try:
         spec.loader.exec_module(module)
-    except (ImportError, SyntaxError, NameError) as error:
-        raise OnwardError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    except Exception as error:  # whatever it is, it is the file's to mend
+        where = f"{path}, line {_line(error, spec.origin)}"
+        raise OnwardError(
+            f"{where}, cannot be imported: {type(error).__name__}: {error}"
+        ) from error
     finally:
         sys.path.remove(str(path.resolve().parent))
     return module
+
+
+def _line(error: Exception, file: str | None) -> int | None:
+    """Return the last line of a file that an error came through."""
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return error.lineno
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((at.lineno for at in reversed(frames) if at.filename == file), None)
 
 
 def _name_of(found: Any) -> str:

@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from onward.errors import OnwardError, unknown
+
 
 class Saved:
     """Abstract: what is named in `saved` is all that continuing exactly here needs.
@@ -26,19 +28,26 @@ class Saved:
 
 def state_of(owner: object, names: Iterable[str]) -> dict[str, Any]:
     """Return these attributes as they are saved, by their names without an underscore."""
-    return {name.removeprefix("_"): _plain(getattr(owner, name)) for name in names}
+    return {name.removeprefix("_"): _plain(_named(owner, name)) for name in names}
 
 
 def restore_to(owner: object, names: Iterable[str], state: Mapping[str, Any]) -> None:
     """Take back what `state_of` returned."""
     for name in names:
-        there, value = getattr(owner, name), state[name.removeprefix("_")]
+        there, value = _named(owner, name), state[name.removeprefix("_")]
         if hasattr(there, "restore"):
             there.restore(value)
         elif isinstance(there, np.random.Generator):
             there.bit_generator.state = value
+        elif isinstance(value, dict) and not isinstance(there, dict):
+            # Tensors by name, or the state of a part: nothing tells them apart.
+            raise OnwardError(
+                f"expected {name!r}, named in `saved` of {type(owner).__name__}, to start as what "
+                f"it becomes, found {there!r}, which cannot take back what was saved. Let it start "
+                "as {} for tensors by name, or as the part whose state it is"
+            )
         else:
-            setattr(owner, name, to_tensors(value) if isinstance(there, dict) else value)
+            setattr(owner, name, to_tensors(value) if isinstance(value, dict) else value)
 
 
 def to_arrays(tensors: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,6 +60,13 @@ def to_tensors(arrays: Mapping[str, Any]) -> dict[str, Any]:
     import torch  # loaded when it is needed: the catalogues need none of it
 
     return {name: torch.tensor(array) for name, array in arrays.items()}
+
+
+def _named(owner: object, name: str) -> Any:
+    if not hasattr(owner, name):
+        kind = type(owner).__name__
+        raise unknown(f"attribute in `saved` of {kind}", name, vars(owner), f"{kind}.__init__")
+    return getattr(owner, name)
 
 
 def _plain(value: Any) -> Any:

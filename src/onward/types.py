@@ -90,6 +90,7 @@ class Loss:
     feature_slope: Any = None
 
 
+@runtime_checkable
 class Task(Interface):
     """What is predicted: it owns the loss, the decoding, the distance and the score.
 

@@ -99,6 +99,25 @@ def test_code_and_the_system_do_not_count(
     assert names(audit) == []
 
 
+def test_packages_of_another_environment_do_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "site-packages" / "some").mkdir(parents=True)
+    (tmp_path / "site-packages" / "some" / "settings.json").write_text("{}")
+    (tmp_path / "mine-1.0.dist-info").mkdir()
+    (tmp_path / "mine-1.0.dist-info" / "entry_points.txt").write_text("")
+    # Reached by a link, as in environments that are linked together.
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "site-packages").symlink_to(tmp_path / "site-packages")
+    monkeypatch.syspath_prepend(tmp_path / "linked" / "site-packages")
+    audit = Audit(())
+    with audit.on("learning"):
+        (tmp_path / "linked" / "site-packages" / "some" / "settings.json").read_text()
+        (tmp_path / "mine-1.0.dist-info" / "entry_points.txt").read_text()
+    audit.close()
+    assert names(audit) == []
+
+
 def test_data_counts_even_where_packages_are_installed() -> None:
     folder = Path(np.__file__).parent
     audit = Audit((folder / "py.typed",))

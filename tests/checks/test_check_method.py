@@ -156,6 +156,7 @@ def test_a_learner_that_breaks_is_told_where() -> None:
     assert [finding.check for finding in report.failed] == ["runs_to_the_end"]
     assert "predict raised IndexError" in report[0].detail
     assert Path(__file__).name in report[0].detail
+    assert any("see the first failure above" in finding.detail for finding in report.skipped)
 
     class Unloadable(leaky_learners.SavingCentroids):
         def load(self, folder: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from terminal import Terminal
 
+from onward.grid import grid
+
 RUN = ("run", "clear", "--data", "emoji", "--protocol", "streaming")
 CLEAR = ("run", "clear", "--method")
 ER = (*CLEAR, "er")
@@ -171,6 +173,44 @@ def test_a_users_file_is_run_and_its_mistakes_are_told(onward: Terminal, tmp_pat
     ]:
         code, _, err = onward(*RUN, "--method", f"{source}:{name}", "--out", out)
         assert (code, message in err) == (2, True), err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("def late():\n    return {}['x']\nlate()\n", "line 2, cannot be imported: KeyError: 'x'"),
+        ("one = 1\ndef f(:\n", "line 2, cannot be imported: SyntaxError"),
+        ("\nimport no_such_module\n", "line 2, cannot be imported: ModuleNotFoundError"),
+    ],
+)
+def test_a_file_that_cannot_be_imported_is_told_with_its_line(
+    onward: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    code, _, err = onward("check", "method", "mine.py:Mine")
+    assert (code, f"mine.py, {said}" in err) == (2, True), err
+
+
+def test_a_file_without_a_class_is_told_what_to_write(onward: Terminal) -> None:
+    code, _, err = onward("check", "method", "mine.py")
+    assert (code, "Write mine.py:ClassName" in err) == (2, True), err
+
+
+def test_a_budget_says_which_methods_it_leaves_out(onward: Terminal) -> None:
+    words = ("budget", "tic", "--no-measure")
+    found = json.loads(onward(*words, "--json")[1])
+    runs = {cell.method for cell in grid() if cell.benchmark == "tic" and cell.runs}
+    assert runs == {*found["methods"], *found["not_budgeted"]}
+    assert ", ".join(found["not_budgeted"]) in onward(*words)[1]
+
+
+def test_a_metric_is_checked_by_its_name(onward: Terminal) -> None:
+    code, text, _ = onward("check", "metric", "literature.gem_backward_transfer", "--json")
+    assert code == 0
+    assert json.loads(text)["findings"][-1]["detail"] == "from -1 to 1"
+    code, _, err = onward("check", "metric", "clear.in_doman")
+    assert (code, "Did you mean 'clear.in_domain'" in err) == (2, True), err
 
 
 def test_a_budget_that_is_spent_ends_with_its_rule(onward: Terminal, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from onward.benchmarks import BENCHMARKS
 from onward.methods import METHODS
 from onward.metrics import METRICS
 from onward.tasks import TASKS
+from onward.train.method import GradientMethod
 
 CATALOGUES = {"benchmarks": BENCHMARKS, "methods": METHODS, "metrics": METRICS}
 _EXTERNAL = re.compile(r"(?:https?:)?//")
@@ -53,6 +54,17 @@ def test_task_kinds_and_the_grid_have_theirs() -> None:
     pages = generated()
     assert all(f"## {name}\n" in pages["reference/tasks.md"] for name in TASKS)
     assert all(f"[`{name}`](methods/{name}.md)" in pages["grid.md"] for name in METHODS)
+
+
+def test_every_method_is_a_row_of_the_design_or_named_there() -> None:
+    design = (ROOT / "docs" / "design.md").read_text()
+    rows = design.split("## Every method is one row")[1].split("\n## ")[0].splitlines()
+    named = {name for row in rows if row.startswith("| ") for name in row.split("|")[1].split(", ")}
+    in_rows = {name.strip() for name in named}
+    missing = [name for name in METHODS if name not in in_rows]
+    # What is no gradient method answers no questions, and is told of elsewhere on the page.
+    assert [name for name in missing if issubclass(METHODS[name].make, GradientMethod)] == []
+    assert [name for name in missing if f"`{name}`" not in design] == []
 
 
 @pytest.mark.parametrize("name", METHODS)

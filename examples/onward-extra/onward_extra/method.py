@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from onward.models import Model
 
 
-class Averaged(GradientMethod):
+class HalfBack(GradientMethod):
     """Finetune, and go half of the way back to the weights before.
 
     Parameters
@@ -37,4 +37,4 @@ class Averaged(GradientMethod):
         self._before = copied(model)
 
 
-CARD = MethodCard("averaged", Averaged, "onward-extra")
+CARD = MethodCard("half_back", HalfBack, "onward-extra")

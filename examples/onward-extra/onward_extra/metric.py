@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onward.metrics import Metric
+from onward.metrics.inputs import score_matrix
 
 
 def worst_next(scores: ArrayLike) -> float:
@@ -14,8 +15,7 @@ def worst_next(scores: ArrayLike) -> float:
     >>> worst_next([[0.9, 0.8, 0.7], [0.9, 0.9, 0.6], [0.9, 0.9, 0.9]])
     0.6
     """
-    matrix = np.asarray(scores, np.float64)
-    after = np.diagonal(matrix, 1)
+    after = np.diagonal(score_matrix(scores), 1)
     return float(after.min()) if len(after) else float("nan")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from onward.benchmarks import clad_c, clad_d, clear, iirc, tic, yours
+from onward.benchmarks.listed import Listed
 from onward.benchmarks.variants import as_asked
 from onward.catalogue import Catalogue
 from onward.errors import OnwardError, unknown
@@ -30,6 +31,7 @@ BENCHMARKS = Catalogue(
         )
     },
     "onward.benchmarks",
+    Listed,
 )
 """By name; a package adds one as a `Listed` by an entry point."""
 

@@ -11,6 +11,7 @@ code.
 
 import contextlib
 import os
+import site
 import sys
 import sysconfig
 import threading
@@ -23,9 +24,7 @@ from onward.checks.inotify import Inotify
 
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pth", ".dll", ".dylib")
 _SYSTEM = tuple(map(Path, ("/proc", "/dev", "/sys", "/etc", "/usr/share/zoneinfo")))
-_INSTALLED = tuple(
-    Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")
-)
+_PACKAGES, _METADATA = ("site-packages", "dist-packages"), (".dist-info", ".egg-info")
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,7 @@ class Audit:
         self._strangers = set(threading.enumerate()) - {threading.current_thread()}
         # Python opens an archive among the places it imports from, whether it is there or not.
         self._searched = {Path(os.path.realpath(place)) for place in sys.path}
+        self._harmless_places = (*_SYSTEM, *_installed())
 
     @contextlib.contextmanager
     def on(self, during: str) -> Iterator[None]:
@@ -115,21 +115,31 @@ class Audit:
             return False
         return (
             path.suffix in _CODE
+            or path.parent.suffix in _METADATA  # catalogues ask which packages add to them
             or path in self._searched
-            or any(path.is_relative_to(place) for place in (*_SYSTEM, *_INSTALLED))
+            or any(path.is_relative_to(place) for place in self._harmless_places)
         )
 
 
+def _installed() -> set[Path]:
+    """Return where Python and its packages are, as one environment may use those of another."""
+    paths = sysconfig.get_paths()
+    places = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    places += [*site.getsitepackages(), site.getusersitepackages()]
+    places += [place for place in sys.path if Path(place).name in _PACKAGES]
+    return {Path(os.path.realpath(place)) for place in places}
+
+
 _active: Audit | None = None
-_installed = False
+_hooked = False
 
 
 def _install() -> None:
     # An audit hook can never be removed, so there is one, which does nothing while none is on.
-    global _installed
-    if not _installed:
+    global _hooked
+    if not _hooked:
         sys.addaudithook(_hook)
-        _installed = True
+        _hooked = True
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:

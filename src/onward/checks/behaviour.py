@@ -6,7 +6,7 @@ import numpy as np
 
 from onward.budget import Budget
 from onward.checks.digests import digest
-from onward.checks.method_subject import MethodSubject, observe
+from onward.checks.method_subject import NO_END, MethodSubject, observe
 from onward.checks.report import Skipped, expected
 from onward.checks.trace import Stop, Trace, saved, trace
 from onward.checks.wrapper import Wrapper
@@ -165,7 +165,7 @@ def opens_no_file(subject: MethodSubject) -> str:
             "Learn from the view alone; read settings when the learner is made",
         )
     if subject.observed.error is not None:
-        raise Skipped("the run does not come to its end, see runs_to_the_end")
+        raise Skipped(NO_END)
     return log.audit.note
 
 
@@ -188,7 +188,7 @@ def _nothing_noted(subject: MethodSubject, check: str, what: str, advice: str) -
         more = f" ({len(noted)} times in all)" if len(noted) > 1 else ""
         raise expected(what, noted[0] + more, advice)
     if subject.observed.error is not None:
-        raise Skipped("the run does not come to its end, see runs_to_the_end")
+        raise Skipped(NO_END)
 
 
 class _Repeating(Wrapper):

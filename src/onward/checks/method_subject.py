@@ -17,6 +17,8 @@ from onward.errors import OnwardError
 from onward.learners import Chosen, choose
 from onward.types import Benchmark, Setting
 
+NO_END = "the run does not come to its end: see the first failure above"
+
 
 @dataclass(frozen=True, eq=False)
 class MethodSubject:
@@ -51,7 +53,7 @@ class MethodSubject:
     def clean(self) -> Trace:
         """The first run, if it came to an end; a check that needs it is skipped if not."""
         if self.observed.trace is None:
-            raise Skipped("the run does not come to its end, see runs_to_the_end")
+            raise Skipped(NO_END)
         return self.observed.trace
 
     @cached_property

@@ -50,7 +50,8 @@ def check_metric(
     needs_baseline
         Whether it takes the scores of an untrained model as a second argument.
     bounds
-        The smallest and the largest value it can take if all scores lie between 0 and 1.
+        The smallest and the largest value it can take if all scores lie between 0 and 1; by
+        default what a catalogued metric says.
     only
         Names of the checks to make; by default all of them.
     raise_on_failure
@@ -66,7 +67,7 @@ def check_metric(
         function = METRICS.find(function)
     if isinstance(function, Metric):
         name = function.name
-        subject = _Subject(function.function, function.needs_baseline, bounds)
+        subject = _Subject(function.function, function.needs_baseline, bounds or function.bounds)
     else:
         name = getattr(function, "__qualname__", type(function).__name__)
         subject = _Subject(function, needs_baseline, bounds)

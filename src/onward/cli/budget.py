@@ -10,6 +10,7 @@ from onward.benchmarks.tic_recipes import SCALES
 from onward.cli.console import console, print_json
 from onward.cli.options import AsJson
 from onward.errors import OnwardError
+from onward.grid import grid
 from onward.reproduce.words import duration
 
 # The one benchmark whose protocol is a budget of compute.
@@ -67,6 +68,7 @@ def _plain(found: TicBudget, speed: float | None) -> dict[str, Any]:
         "published_macs": found.published,
         "macs_per_second": speed,
         "methods": {cost.method: _method(cost, found, speed) for cost in found.methods},
+        "not_budgeted": _not_budgeted(),
     }
 
 
@@ -127,11 +129,18 @@ def _print(found: TicBudget, speed: float | None) -> None:
         f"{SPENDING['lwf'].paper} times the budget. Oracle, LwF and Cumulative-All* exceed it by "
         "definition"
     )
+    screen.print(f"not budgeted, though they learn from tic: {', '.join(_not_budgeted())}")
     if speed is not None:
         screen.print(
             f"time: one core does {speed / 1e9:.3g} G multiply-accumulates a second on this model, "
             "measured now; tests are not part of it"
         )
+
+
+def _not_budgeted() -> list[str]:
+    """Return the methods that run, and of which nobody has said what they spend."""
+    there = [cell.method for cell in grid() if cell.benchmark == _BUDGETED and cell.runs]
+    return [method for method in there if method not in SPENDING]
 
 
 def _range(values: list[str]) -> str:

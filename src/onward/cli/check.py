@@ -15,7 +15,14 @@ from onward.benchmarks import BENCHMARKS, Source
 from onward.benchmarks.clad_data import STREET, street_folder
 from onward.benchmarks.recipes import RECIPES
 from onward.benchmarks.rules import rules
-from onward.checks import Report, check_data, check_method, check_stream, tiny_benchmark
+from onward.checks import (
+    Report,
+    check_data,
+    check_method,
+    check_metric,
+    check_stream,
+    tiny_benchmark,
+)
 from onward.checks.clad import check_clad, clad_images
 from onward.checks.data import rows_to_read
 from onward.checks.tic import check_tic, tic_images
@@ -39,7 +46,7 @@ from onward.results.check_many import check_results
 from onward.results.keys import known_keys, read_keys
 from onward.results.read import find_folders
 
-app = typer.Typer(help="Check results, methods, streams and data.", no_args_is_help=True)
+app = typer.Typer(help="Check results, methods, metrics, streams and data.", no_args_is_help=True)
 
 
 @app.command()
@@ -117,6 +124,19 @@ def method(
         made = tiny_benchmark(protocol or "iid", model=model)
     report = check_method(name, made, raise_on_failure=False)
     _print(report, as_json=as_json)
+
+
+@app.command()
+def metric(
+    name: Annotated[str, typer.Argument(help="A metric, see: onward list metrics.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Check that a metric is a pure function from a score matrix to a number within its bounds.
+
+    Exit code 0 if all is well, 2 otherwise.
+    """
+    _print(check_metric(name, raise_on_failure=False), as_json=as_json)
 
 
 @app.command()

@@ -35,7 +35,7 @@ _OWN = {
 }
 
 
-TABLES: Catalogue[PaperTable] = Catalogue("table", _OWN, "onward.tables")
+TABLES: Catalogue[PaperTable] = Catalogue("table", _OWN, "onward.tables", PaperTable)
 """By name; a package adds one as a `PaperTable` by an entry point."""
 
 

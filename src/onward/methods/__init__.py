@@ -108,5 +108,6 @@ METHODS = Catalogue(
         )
     },
     "onward.methods",
+    MethodCard,
 )
 """By name; a package adds one as a `MethodCard` by an entry point."""

@@ -48,6 +48,8 @@ class Metric:
         What it measures, in one line.
     needs_baseline
         Whether a second argument, the scores of an untrained model, is required.
+    bounds
+        The smallest and the largest value it can take if all scores lie between 0 and 1.
     """
 
     name: str
@@ -56,10 +58,12 @@ class Metric:
     higher_is_better: bool
     summary: str
     needs_baseline: bool = False
+    bounds: tuple[float, float] = (0, 1)
 
 
 _CLEAR, _GEM = "CLEAR (Lin et al. 2021), supplement Eq.", "GEM (Lopez-Paz and Ranzato 2017)"
 _DIAZ = "Diaz-Rodriguez et al. 2018"
+_CHANGE = (-1, 1)
 
 
 def _own(
@@ -69,11 +73,12 @@ def _own(
     *,
     higher_is_better: bool = True,
     needs_baseline: bool = False,
+    bounds: tuple[float, float] = (0, 1),
 ) -> Metric:
     """Return a metric of the modules here, which is called as its function is."""
     module = function.__module__.removeprefix(f"{__name__}.")
     name = f"{module}.{function.__name__}"
-    return Metric(name, function, source, higher_is_better, summary, needs_baseline)
+    return Metric(name, function, source, higher_is_better, summary, needs_baseline, bounds)
 
 
 _OWN = (
@@ -94,24 +99,32 @@ _OWN = (
         "mean of in-domain, next-domain, backward and forward transfer",
     ),
     _own(literature.gem_average_accuracy, _GEM, "mean score of the final model over all periods"),
-    _own(literature.gem_backward_transfer, _GEM, "mean change from just learned to final model"),
+    _own(
+        literature.gem_backward_transfer,
+        _GEM,
+        "mean change from just learned to final model",
+        bounds=_CHANGE,
+    ),
     _own(
         literature.gem_forward_transfer,
         _GEM,
         "mean gain over an untrained model on the period about to be learned",
         needs_baseline=True,
+        bounds=_CHANGE,
     ),
     _own(
         literature.chaudhry_forgetting,
         "RWalk (Chaudhry et al. 2018)",
         "mean drop from the best earlier model to the final model",
         higher_is_better=False,
+        bounds=_CHANGE,
     ),
     _own(literature.diaz_rodriguez_accuracy, _DIAZ, "mean score on all periods learned so far"),
     _own(
         literature.diaz_rodriguez_backward_transfer,
         _DIAZ,
         "mean change since just learned, over all later models",
+        bounds=_CHANGE,
     ),
     _own(
         literature.diaz_rodriguez_remembering,
@@ -133,7 +146,8 @@ _OWN = (
         "Onward",
         "score lost per period of distance into the future",
         higher_is_better=False,
+        bounds=_CHANGE,
     ),
 )
-METRICS = Catalogue("metric", {metric.name: metric for metric in _OWN}, "onward.metrics")
+METRICS = Catalogue("metric", {metric.name: metric for metric in _OWN}, "onward.metrics", Metric)
 """By name; a package adds one as a `Metric` by an entry point."""

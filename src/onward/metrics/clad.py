@@ -9,7 +9,7 @@ Continual Learning benchmark for Autonomous Driving." Neural Networks 161, 2023.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onward.metrics._inputs import mean, score_table, score_vector, share
+from onward.metrics.inputs import mean, score_table, score_vector, share
 
 CHALLENGE_IOU = {1: 0.5, 2: 0.5, 3: 0.7, 4: 0.7, 5: 0.7, 6: 0.5}
 """How far a box must overlap in the challenge, by category: wide vehicles further than others."""

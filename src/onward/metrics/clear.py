@@ -32,7 +32,7 @@ NeurIPS Datasets and Benchmarks, 2021; supplement, section 3.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onward.metrics._inputs import mean, score_matrix
+from onward.metrics.inputs import mean, score_matrix
 
 
 def in_domain(R: ArrayLike) -> float:

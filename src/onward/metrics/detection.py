@@ -28,7 +28,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.metrics._inputs import Floats
+from onward.metrics.inputs import Floats
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

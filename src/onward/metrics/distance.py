@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onward.metrics._inputs import Floats, score_cube, score_matrix
+from onward.metrics.inputs import Floats, score_cube, score_matrix
 
 
 class ByTimeDistance(NamedTuple):

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onward.metrics._inputs import Floats
+from onward.metrics.inputs import Floats
 
 
 def jaccard(predicted: ArrayLike, target: ArrayLike) -> Floats:

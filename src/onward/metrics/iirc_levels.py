@@ -22,8 +22,8 @@ counted is said at each.
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.metrics._inputs import Floats, mean, share
 from onward.metrics.iirc import pw_jaccard
+from onward.metrics.inputs import Floats, mean, share
 
 Labels = NDArray[np.bool_]
 

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onward.metrics._inputs import Floats, score_vector
+from onward.metrics.inputs import Floats, score_vector
 from onward.metrics.paired import EXACT_UP_TO
 
 _DRAWS = 99_999

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onward.metrics import clear
-from onward.metrics._inputs import mean, score_matrix, score_vector
+from onward.metrics.inputs import mean, score_matrix, score_vector
 
 
 def gem_average_accuracy(R: ArrayLike) -> float:

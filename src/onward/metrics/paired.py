@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onward.metrics._inputs import Floats, score_vector
+from onward.metrics.inputs import Floats, score_vector
 
 EXACT_UP_TO = 20
 """Most seeds for which every sign pattern is counted (2^20 patterns; 8 MB at the peak)."""

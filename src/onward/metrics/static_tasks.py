@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onward.metrics._inputs import mean
+from onward.metrics.inputs import mean
 
 Whole = NDArray[np.int64]
 

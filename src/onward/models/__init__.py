@@ -105,6 +105,7 @@ MODELS = Catalogue(
         )
     },
     "onward.models",
+    ModelCard,
 )
 """By name; a package adds one as a `ModelCard` by an entry point."""
 

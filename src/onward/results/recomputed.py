@@ -55,7 +55,7 @@ def recomputed(record: RunRecord) -> Recomputed:
     DamagedFolderError
         Where they are nothing that its task kind could score.
     """
-    task, pooled = TASKS[record.spec.task], bool(record.spec.protocol.get("pooled"))
+    task, pooled = TASKS.find(record.spec.task), bool(record.spec.protocol.get("pooled"))
     scores: dict[Cell, tuple[dict[str, float | None], int]] = {}
     tests: dict[int, Key] = {}
     answers = hashlib.sha256()

@@ -109,7 +109,7 @@ class RunRecord:
         return np.full((periods, periods, len(classes)), np.nan), classes
 
     def _by_class(self, test: str) -> NDArray[np.float64]:
-        periods, classes, task = len(self.spec.periods), self._classes(), TASKS[self.spec.task]
+        periods, classes, task = len(self.spec.periods), self._classes(), TASKS.find(self.spec.task)
         result = np.full((periods, periods, len(classes)), np.nan)
         for learned_upto, (table, _) in self.decisions.items():
             tested_on = table.column("tested_on").to_numpy()
@@ -131,7 +131,7 @@ class RunRecord:
         for learned_upto, (table, _) in self.decisions.items():
             here = table.column("test").to_numpy(zero_copy_only=False) == test
             targets, decisions = predictions.judged(table.filter(pa.array(here)))
-            found = TASKS[self.spec.task].by_class(decisions, targets, len(classes))
+            found = TASKS.find(self.spec.task).by_class(decisions, targets, len(classes))
             result[learned_upto] = found
         return result, classes
 
@@ -142,7 +142,7 @@ class RunRecord:
         return self.decisions[max(self.decisions)][1]
 
     def _value(self, score: Score | Point, metric: str | None) -> float:
-        name = metric or TASKS[self.spec.task].headline
+        name = metric or TASKS.find(self.spec.task).headline
         if name not in score.scores:
             raise unknown("score", name, score.scores, "onward show DIR --json")
         value = score.scores[name]

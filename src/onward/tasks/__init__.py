@@ -8,5 +8,5 @@ from onward.tasks.one_label import OneLabel
 from onward.types import Task
 
 _OWN: tuple[Task, ...] = (OneLabel(), ManyLabels(), Boxes(), ImageText())
-TASKS = Catalogue("task", {task.name: task for task in _OWN}, "onward.tasks")
+TASKS = Catalogue("task", {task.name: task for task in _OWN}, "onward.tasks", Task)
 """By name; a package adds one as a `Task` by an entry point."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from onward.errors import OnwardError
 from onward.fit import CLASS_OUTPUTS, CLASS_ROWS, CLASSES, NEW_CLASSES, ONE_CLASS, PLACES
-from onward.metrics._inputs import mean, share
+from onward.metrics.inputs import mean, share
 from onward.metrics.retrieval import best_candidates
 from onward.tasks.known import require_finite
 from onward.types import Array, Loss

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from onward.errors import OnwardError
 from onward.fit import ONE_CLASS, PLACES
-from onward.metrics._inputs import share
 from onward.metrics.iirc import exact_match, jaccard, pw_jaccard
+from onward.metrics.inputs import share
 from onward.tasks.known import distance_on_known, require_finite
 from onward.types import Array, Loss
 

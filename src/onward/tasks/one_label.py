@@ -8,7 +8,7 @@ import numpy as np
 
 from onward.errors import OnwardError
 from onward.fit import PLACES
-from onward.metrics._inputs import share
+from onward.metrics.inputs import share
 from onward.tasks.known import distance_on_known, require_finite
 from onward.types import Array, Loss
 
