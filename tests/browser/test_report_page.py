@@ -126,6 +126,7 @@ def test_any_two_methods_are_subtracted(open_page: Any, path: Path) -> None:
 def test_heat_maps_are_tables_whose_numbers_can_be_read(open_page: Any, path: Path) -> None:
     opened = open_page(path, viewport=WIDE)
     opened.page.locator("[data-maps]").scroll_into_view_if_needed()
+    opened.page.wait_for_selector("table.map")
     first = opened.page.locator(".panels.maps table").first
     assert first.locator("tbody th[scope=row]").all_text_contents() == ["2017-05", "2018-05"]
     assert first.locator("td").all_text_contents() == ["72.0", "62.0", "67.0", "73.0"]
