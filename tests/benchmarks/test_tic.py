@@ -1,5 +1,6 @@
 """TiC-CLIP's emoji edition: what is shown, what is asked, and what nothing gives away."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from onward.data.dated_pairs import emoji_pairs
 from onward.data.emoji_history import GROUPS
 from onward.data.tic_make import make_tic_shards
 from onward.errors import OnwardError
+from onward.results.stream_card import write_stream_card
 from onward.types import PERIOD, Samples, Stream
 
 
@@ -201,3 +203,15 @@ def test_a_folder_of_shards_is_a_stream_too(tmp_path: Path) -> None:
         onward.load("tic", data=str(tmp_path / "shards"), splits=2)
     with pytest.raises(OnwardError, match="expected data of TiC-CLIP"):
         onward.load("tic", data=str(tmp_path / "yearly"))
+
+
+def test_the_card_counts_all_pairs_of_a_period_whatever_the_seed(tmp_path: Path) -> None:
+    benchmark = onward.load("tic", data="emoji")
+    cards = [
+        write_stream_card(tmp_path, f"seed {seed}", benchmark, benchmark.stream(seed))
+        for seed in (0, 1)
+    ]
+    first, second = (json.loads((card / "card.json").read_text())["periods"] for card in cards)
+    assert first == second
+    assert sum(period["samples"] for period in first) == benchmark.card.numbers["pair_rows"]
+    assert all(sum(period["classes"].values()) == period["samples"] for period in first)

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 from made_up import make_record
+from tiny_runs import tiny_runs
 
 from onward.report.page import write_page
 from onward.report.published import PublishedRow, PublishedValue
 from onward.report.rendering import render
-from onward.results.collect import Collected
+from onward.results.collect import Collected, collect
 
 pytestmark = pytest.mark.slow
 
@@ -94,7 +95,15 @@ def test_published_rows_are_marked_and_never_ranked_among_runs(
     bodies = opened.page.locator("table.rows tbody")
     assert bodies.count() == 2
     assert "published" in bodies.nth(1).text_content()
+    assert "Paper's" not in bodies.nth(1).text_content()
+    button = bodies.nth(1).get_by_role("button")
+    assert button.text_content() == "show 1 row"
+    button.focus()
+    opened.page.keyboard.press("Enter")
     assert "Paper's" in bodies.nth(1).text_content()
+    assert opened.page.evaluate("document.activeElement.textContent") == "hide"
+    opened.page.keyboard.press("Enter")
+    assert "Paper's" not in bodies.nth(1).text_content()
     opened.page.get_by_label("from").select_option("papers")
     assert "Paper's" in bodies.nth(0).text_content()
     assert bodies.count() == 1
@@ -117,6 +126,7 @@ def test_any_two_methods_are_subtracted(open_page: Any, path: Path) -> None:
 def test_heat_maps_are_tables_whose_numbers_can_be_read(open_page: Any, path: Path) -> None:
     opened = open_page(path, viewport=WIDE)
     opened.page.locator("[data-maps]").scroll_into_view_if_needed()
+    opened.page.wait_for_selector("table.map")
     first = opened.page.locator(".panels.maps table").first
     assert first.locator("tbody th[scope=row]").all_text_contents() == ["2017-05", "2018-05"]
     assert first.locator("td").all_text_contents() == ["72.0", "62.0", "67.0", "73.0"]
@@ -172,6 +182,19 @@ def test_a_narrow_screen_never_scrolls_sideways(
     opened.page.locator("[data-maps]").scroll_into_view_if_needed()
     opened.page.wait_for_selector("table.map")
     assert opened.page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_wide_figure_moves_sideways_before_its_letters_are_too_small(
+    open_page: Any, tmp_path: Path
+) -> None:
+    found = collect([tiny_runs(tmp_path / "results", ("finetune", "nap"), 1)])
+    page = write_page(found, tmp_path / "page.html").path
+    opened = open_page(page, viewport=NARROW)
+    assert opened.page.evaluate("document.documentElement.scrollWidth") == 390
+    wide = opened.page.locator("figure", has_text="Class mix").locator(".plot")
+    assert wide.get_attribute("tabindex") == "0"
+    assert wide.evaluate("plot => plot.scrollWidth > plot.clientWidth")
+    assert wide.evaluate("plot => plot.querySelector('text').getBoundingClientRect().height") > 8
 
 
 def test_dark_paper_by_system_and_by_button(open_page: Any, path: Path) -> None:

@@ -81,3 +81,15 @@ def test_what_has_no_paper_is_a_comment(make: Callable) -> None:
     text = bibtex(summarise([record]))
     assert "% method mine\N{REPLACEMENT CHARACTER} article{fake,: no paper is named" in text
     assert re.findall(r"@\w+\{\w+", text) == ["@inproceedings{lin2021", "@misc{onward"]
+
+
+def test_what_another_benchmark_is_called_cites_nothing(make: Callable) -> None:
+    text = bibtex(summarise([make([[0.5]], benchmark="clad-x")]))
+    assert "verwimp2023" not in text
+    assert "% benchmark clad-x: no paper is named" in text
+
+
+def test_onward_has_a_year(make: Callable) -> None:
+    assert re.search(
+        r"@misc\{onward,[^@]*year      = \{20\d\d\},", bibtex(summarise([make([[0.5]])]))
+    )

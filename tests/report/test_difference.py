@@ -1,5 +1,6 @@
 """What differs between two runs, down to the single answers."""
 
+import io
 import json
 import shutil
 from collections.abc import Callable
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_up import make_record
+from rich.console import Console
 from tiny_runs import respecced, tiny_runs
 
 import onward
@@ -16,6 +19,7 @@ from onward.checks.tiny import tiny_benchmark
 from onward.checks.tiny_editions import tiny_like
 from onward.errors import OnwardError
 from onward.report.difference import difference
+from onward.report.difference_terminal import parts
 from onward.report.fields import Change
 from onward.report.sides import Group, Side, paired, read_side
 from onward.results.record import RunRecord
@@ -227,3 +231,13 @@ def test_streaming_against_iid_shares_no_cells_it_should_not(tmp_path: Path) -> 
     found = difference(group(a), group(b))
     assert not found.comparable
     assert found.cells_shared == 6
+
+
+def test_a_field_that_is_missing_is_not_one_that_is_called_none() -> None:
+    console = Console(file=io.StringIO(), width=100)
+    recipes = ({}, {"augment": "none"})
+    a, b = (group(make_record([[0.5]], recipe=recipe)) for recipe in recipes)
+    for part in parts(difference(a, b)):
+        console.print(part)
+    line = next(row for row in console.file.getvalue().splitlines() if "recipe.augment" in row)
+    assert line.split() == ["recipe.augment", "not", "there", "none"]

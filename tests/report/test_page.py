@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,11 @@ import pytest
 from onward.errors import OnwardError
 from onward.report.page import Written, write_page
 from onward.report.published import PublishedRow, PublishedValue
+from onward.report.sparkline import sparklines
+from onward.report.summary import summarise
 from onward.results.collect import Collected, LeftOut
 from onward.results.record import RunRecord
+from onward.results.schema import Score
 
 NAN = float("nan")
 EVIL = '"><script>alert("x")</script><img src=//evil.example/x>'
@@ -258,7 +262,7 @@ def test_published_rows_stand_apart(make: Callable, tmp_path: Path) -> None:
     assert (paper["group"], paper["class"], paper.get("best")) == (1, "published", None)
     assert table["groups"][0].endswith("Lin et al. 2021; CLEAR-10")
     assert paper["cells"][1] == [93.1, 0.4]
-    assert [90.0, None, "read from a figure"] in paper["cells"]
+    assert [90.0, None, "in doubt"] in paper["cells"]
     assert all(len(row["cells"]) == len(table["columns"]) for row in table["rows"])
     assert [row["cells"][-1] for row in table["rows"]] == ["runs", "runs", "papers"]
 
@@ -303,3 +307,58 @@ def test_everything_at_once_has_a_page_too(make: Callable, tmp_path: Path) -> No
     assert page.tables[0]["rows"][0]["cells"][1] == [72.5, 0.0]
     assert page.maps[0]["rows"] == [1]
     assert page.maps[0]["methods"][0]["cells"] == [620, 830]
+
+
+def test_a_control_character_in_a_period_s_name_is_replaced(make: Callable, tmp_path: Path) -> None:
+    text, page, _ = written(two(make, periods=["a\x1b[31m", "b\x00"]), tmp_path)
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", text)
+    assert page.maps[0]["periods"] == ["a\ufffd[31m", "b\ufffd"]
+
+
+def test_papers_are_folded_and_their_own_tables_come_before_the_supplement(
+    make: Callable, tmp_path: Path
+) -> None:
+    rows = [
+        PublishedRow(
+            "clear",
+            "iid",
+            "d",
+            name,
+            "er",
+            {"accuracy": PublishedValue(0.9)},
+            name,
+            f"clear/{name}",
+        )
+        for name in ("supp4", "table1", "table2")
+    ]
+    _, page, _ = written(two(make), tmp_path, published=rows)
+    (table,) = page.tables
+    assert table["folded"] is True
+    assert [group[-9:-3] for group in table["groups"]] == ["table1", "table2", " supp4"]
+
+
+def test_seconds_are_rounded_once(make: Callable, tmp_path: Path) -> None:
+    records = [make([[0.5]], cost={"cpu_seconds": 10.7846})]
+    _, page, _ = written(records, tmp_path)
+    assert 10.7846 in page.tables[0]["rows"][0]["cells"]
+
+
+def test_the_mean_over_classes_is_called_so(make: Callable, tmp_path: Path) -> None:
+    record = make([[NAN, NAN], [NAN, NAN]], protocol="online")
+    scores = [
+        Score(
+            learned_upto=period,
+            tested_on=None,
+            test="test",
+            samples=9,
+            scores={"accuracy": 0.9, "class_mean_accuracy": 0.4 + 0.1 * period},
+        )
+        for period in range(2)
+    ]
+    record = replace(record, scores=tuple(scores))
+    text, page, _ = written([record], tmp_path)
+    assert "Class-mean accuracy on the one test, which belongs to no period." in page.words
+    assert ">class-mean accuracy</text>" in text
+    lines = sparklines(summarise([record]))
+    assert lines is not None
+    assert lines.words == "class-mean accuracy on the one test, which belongs to no period"

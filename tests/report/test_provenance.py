@@ -1,15 +1,22 @@
 """What a results folder says about data and machines; damage is said, absence is not an error."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 from onward.errors import DamagedFolderError
-from onward.report.provenance import environments, stream_card, years_by_distance
+from onward.report.page import write_page
+from onward.report.provenance import damage, environments, stream_card, years_by_distance
+from onward.results.collect import Collected
 from onward.results.folder import open_folder
 from onward.results.record import RunRecord, load_record
 from onward.results.schema import Cost, Environment
+from onward.results.stream_card import DOMAINS
 
 CARD = """{"title": "T", "summary": "S", "licence": "L", "citation": "C", "data_digest": "%s",
 "periods": [
@@ -65,3 +72,43 @@ def test_years_are_those_between_the_dates_not_a_count_of_periods(
     assert years[1] == pytest.approx((1 + 4) / 2, abs=0.01)
     assert years[2] == pytest.approx(5, abs=0.01)
     assert years[-2] == -years[2]
+
+
+def drawn() -> bytes:
+    sink = io.BytesIO()
+    Image.effect_noise((128, 64), 60).save(sink, "PNG")
+    return sink.getvalue()
+
+
+def test_what_is_damaged_beside_the_runs_is_left_out_and_named(
+    make: Callable, tmp_path: Path
+) -> None:
+    records = [written(make([[0.5]], seed=seed), tmp_path) for seed in range(4)]
+    stream = tmp_path / "clear" / "stream" / records[0].spec.stream_name
+    stream.mkdir(parents=True)
+    (stream / "card.json").write_text(CARD)
+    (stream / "000.png").write_bytes(drawn())
+    pq.write_table(pa.table({"id": ["a"]}), stream / DOMAINS)
+    assert damage(records) == []
+    for number, content in enumerate((b"{", b"{}", None)):
+        path = records[number].path / "env.json"
+        path.unlink() if content is None else path.write_bytes(content)
+    (stream / "001.png").write_bytes(drawn()[:999])
+    (stream / "002.png").write_bytes(b"no picture")
+    (stream / DOMAINS).write_bytes(b"PAR1")
+    told = [
+        "what 3 runs ran on: env.json cannot be read",
+        "parts of the stream's card: 001.png, 002.png and domains.parquet cannot be read",
+    ]
+    assert damage(records) == told
+    assert len(environments(records)) == 1
+    page = write_page(Collected(tuple(records)), tmp_path / "page.html")
+    assert page.left_out == [f"T: {line}" for line in told]
+    text = page.path.read_text()
+    assert "Not all of it is there" in text
+    assert text.count('alt="Samples of') == 1
+    (stream / "card.json").write_text("{")
+    page = write_page(Collected(tuple(records)), tmp_path / "page.html")
+    assert page.left_out[1] == (
+        "clear / made-up: what the stream looks like: its card.json cannot be read"
+    )

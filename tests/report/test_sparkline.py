@@ -30,7 +30,7 @@ def test_methods_share_a_scale_and_the_last_period_has_no_next(make: Callable) -
     assert found is not None
     assert (found.low, found.high) == (0.2, 0.9)
     assert found.lines == ("▇▆ ", "▁▂ ")
-    assert found.words == "on the period after the last one learned"
+    assert found.words == "right answers on the period after the last one learned"
 
 
 def test_where_all_is_learned_at_once_time_is_that_of_the_tests(make: Callable) -> None:

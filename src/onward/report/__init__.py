@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from onward.report.summary import Summary
 
+__all__ = ["read"]
+
 
 def read(*folders: str | Path, more: Sequence[str] = ()) -> "list[Summary]":
     """Read finished runs and average those that differ in nothing but their seed.

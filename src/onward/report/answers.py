@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from onward.errors import OnwardError
 from onward.metrics import iirc_levels as levels
 from onward.metrics.iirc import jaccard, pw_jaccard
-from onward.report.provenance import stream_card
+from onward.report.provenance import readable_card
 from onward.results.predictions import judged, pooled
 from onward.results.record import RunRecord
 from onward.tasks.many_labels import label_sets
@@ -64,7 +64,7 @@ def answers(record: RunRecord, after: int) -> Answers:
     targets, said = judged(table)
     once = pooled(table)
     names = classes[: said.shape[1]]
-    card = stream_card([record])
+    card = readable_card([record])
     hierarchy = {} if card is None else card.hierarchy
     return Answers(
         said[once],
@@ -88,17 +88,3 @@ def superclass_of(
     place = {name: number for number, name in enumerate(names)}
     above = {sub: place.get(name, -1) for name, subs in hierarchy.items() for sub in subs}
     return np.array([above.get(name, -1) for name in names], np.int64)
-
-
-def recall_over_time(record: RunRecord) -> dict[str, dict[int, float]]:
-    """Return, for every superclass, the share of its samples that are still said to be of it.
-
-    By period since it was introduced, that one included.
-    """
-    found: dict[str, dict[int, float]] = {}
-    for period in sorted(record.decisions):
-        seen = answers(record, period)
-        recall = levels.recall(seen.said, seen.true)
-        for at in np.flatnonzero(seen.superclass):
-            found.setdefault(seen.names[at], {})[period] = float(recall[at])
-    return found

@@ -30,6 +30,8 @@ class Comparison:
 
     def phrase(self) -> str:
         """Return size, agreement and decision in half a sentence."""
+        if not any(self.gain.values):
+            return votes(self.verdict)
         return f"{self.points()} points, {votes(self.verdict)} ({decision(self.verdict)})"
 
     @property

@@ -12,12 +12,12 @@ from onward.report.content_missing import missing
 from onward.report.content_stream import StreamView, stream_view
 from onward.report.content_table import results_table
 from onward.report.figures import score_limits
-from onward.report.provenance import StreamCard, environments, stream_card
+from onward.report.provenance import StreamCard, environments, readable_card
 from onward.report.published import PublishedRow
 from onward.report.style import COLOURS
 from onward.report.summary import Summary, by_setting, shown_metrics, summarise
 from onward.report.verdict import BASELINE, Finding, findings
-from onward.report.words import amount, score_words
+from onward.report.words import limits, score_words
 from onward.results.record import RunRecord
 from onward.results.schema import Environment, RunSpec
 
@@ -136,7 +136,7 @@ def _chapter(
     spec = settings[0][0].spec
     everyone = [summary for group in settings for summary in group]
     used = [record for summary in everyone for record in summary.records]
-    card, machines, before = stream_card(used), environments(used), room.studio.refused
+    card, machines, before = readable_card(used), environments(used), room.studio.refused
     figured = _figured(settings)
     palette = _palette(figured)
     numbers = {label: at for at, label in enumerate(dict.fromkeys(s.label for s in everyone))}
@@ -240,18 +240,13 @@ def _palette(figured: Sequence[Sequence[str]]) -> dict[str, str]:
     return palette
 
 
-def _limits(spec: RunSpec) -> str:
-    limits = [f"{name} ≤ {amount(value)}" for name, value in spec.limits.items()]
-    return ", ".join(limits) or "no limits"
-
-
 def _names(settings: Sequence[Sequence[Summary]]) -> list[str]:
     """Name each setting by its protocol, and by what else tells it from the others."""
     specs = [group[0].spec for group in settings]
     parts = {
         "recipe": [f"{spec.recipe_name} recipe" for spec in specs],
         "model": [str(spec.recipe.get("model") or "") for spec in specs],
-        "budget": [_limits(spec) for spec in specs],
+        "budget": [limits(spec) for spec in specs],
         "options": [as_words(spec.benchmark_options) for spec in specs],
         "periods": [f"{len(spec.periods)} periods" for spec in specs],
         "grain": [f"{spec.protocol.get('batch')} at a time" for spec in specs],

@@ -11,7 +11,7 @@ from onward.errors import OnwardError
 from onward.report import figures
 from onward.report.decay import curve
 from onward.report.figures_cost import Cost, pareto, priced
-from onward.report.over_time import WORDS, course, where_to_look
+from onward.report.over_time import WORDS, counted, course, where_to_look
 from onward.report.pictures import PICTURES
 from onward.report.provenance import StreamCard, years_by_distance
 from onward.report.rendering import data_uri
@@ -24,6 +24,10 @@ from onward.report.words import metric_words, score_words
 _LARGEST_SVG = 90_000
 # Inches that are still read well on half of a page; a wider figure has all of it.
 _HALF = 6.5
+# The smallest letters, of 8.5 points, are still read at this share of their size.
+_READABLE = 0.72
+# Pixels that a page of 390 leaves to a figure.
+_TELEPHONE = 340
 _MEET = (
     " Only the model of the first period reaches the largest distance: methods that learn it alike "
     "meet there."
@@ -50,7 +54,22 @@ class Plot:
     image: str | None = None
     numbers: Numbers | None = None
     choice: str = ""
-    wide: bool = False
+    inches: float = 0.0
+
+    @property
+    def wide(self) -> bool:
+        """Whether it needs the whole width of a page."""
+        return self.inches > _HALF
+
+    @property
+    def least(self) -> int:
+        """How many pixels it takes at least, for its letters to be read."""
+        return round(_READABLE * 96 * self.inches)
+
+    @property
+    def scrolls(self) -> bool:
+        """Whether it is wider than a telephone, and moves sideways there."""
+        return self.least > _TELEPHONE
 
     @property
     def size(self) -> int:
@@ -99,7 +118,7 @@ class Studio:
             image=image,
             numbers=words.numbers,
             choice=words.choice,
-            wide=float(figure.get_size_inches()[0]) > _HALF,
+            inches=float(figure.get_size_inches()[0]),
         )
         self.room -= shown.size
         return [shown]
@@ -123,15 +142,17 @@ def curves(
     if card is not None and not {"next_period", "pooled"}.isdisjoint(card.pictures):
         return _by_distance(shown, card, score, look, studio)
     return [
-        *_over_time(shown, score, look, studio),
+        *_over_time(shown, look, studio),
         *_by_distance(shown, card, score, look, studio),
     ]
 
 
-def _over_time(shown: Sequence[Summary], score: str, look: Look, studio: Studio) -> list[Plot]:
+def _over_time(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plot]:
     where, periods = where_to_look(shown), shown[0].spec.periods
     if where is None or len(periods) < 2:
         return []
+    score = counted(shown, where)
+    tested = f"{score[0].upper()}{score[1:]} on {WORDS[where]}"
     lines = [course(item, where) for item in shown]
     rows = [[line.label, *map(_percent, line.mean)] for line in lines]
     ends = " ".join(
@@ -141,9 +162,9 @@ def _over_time(shown: Sequence[Summary], score: str, look: Look, studio: Studio)
     )
     words = Plot(
         title="Over time",
-        caption=f"The score on {WORDS[where]}. Lines are means over seeds, bands one "
+        caption=f"{tested}. Lines are means over seeds, bands one "
         "standard deviation to either side.",
-        alt=f"The score on {WORDS[where]}, period after period. {ends}",
+        alt=f"{tested}, period after period. {ends}",
         numbers=Numbers(["percent", *periods], rows),
     )
     return studio.show(

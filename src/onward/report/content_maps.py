@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
+from onward.report.fields import printable
 from onward.report.style import MAP
 from onward.report.summary import Summary
 from onward.report.verdict import BASELINE
@@ -69,7 +70,7 @@ def maps(
     labels = [item.label for item in shown]
     base = labels.index(BASELINE) if BASELINE in labels else len(labels) - 1
     return {
-        "periods": list(filled[0].spec.periods),
+        "periods": list(map(printable, filled[0].spec.periods)),
         "rows": rows,
         "low": _tenths(np.array([limits[0]]))[0],
         "high": _tenths(np.array([limits[1]]))[0],

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from onward.report.commands import seed_range
+from onward.report.provenance import damage
 from onward.report.summary import Summary, unfinished
 from onward.results.record import RunRecord
 
@@ -10,7 +11,7 @@ _MOST = 12
 
 
 def missing(records: Iterable[RunRecord], settings: Sequence[Sequence[Summary]]) -> list[str]:
-    """Say which runs are not finished, and which seeds some methods have and others have not.
+    """Say which runs are not finished, which seeds some methods lack, and which files are damaged.
 
     Parameters
     ----------
@@ -36,6 +37,8 @@ def missing(records: Iterable[RunRecord], settings: Sequence[Sequence[Summary]])
             lacking = everyone - set(item.seeds)
             if lacking:
                 found.append(f"{item.label} ({item.protocol}), {_seeds(lacking)}: no complete run")
+    # Every setting's runs are of one stream.
+    found += damage([record for group in settings for item in group for record in item.records])
     if len(found) > _MOST:
         return [*found[:_MOST], f"and {len(found) - _MOST} more"]
     return found

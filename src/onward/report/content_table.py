@@ -10,14 +10,13 @@ from onward.report.published import PublishedRow
 from onward.report.style import COLOURS
 from onward.report.summary import Measure, Summary, shown_metrics
 from onward.report.verdict import BASELINE
-from onward.report.words import decision, metric_words, seeds, votes
+from onward.report.words import decision, metric_words, seeds, unit, votes
 
 _PUBLISHED = "published, on other data and not ranked among runs: {}"
 # Names of static tests beyond these do not fit beside the rest; exports have them all.
 _MOST_TESTS = 6
 # More seeds than this, nobody will run: the two are equal for all practical purposes.
 _ENDLESS = 1000
-_UNITS = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1.0, ""))
 
 
 def results_table(
@@ -43,7 +42,7 @@ def results_table(
     tests = sorted({name for item in group for name in item.static})[:_MOST_TESTS]
     best = {name: decided_best(group, name) for name in shown}
     compared = against(group, BASELINE, shown[0]) if shown else {}
-    unit, word = _unit(group)
+    size, word = unit(max(item.cost["macs"] for item in group))
     columns: list[dict[str, Any]] = [{"heading": "method", "kind": "text"}]
     columns += [_measured(*metric_words(name)) for name in shown]
     columns += [_measured(test, "static test, last model") for test in tests]
@@ -63,7 +62,7 @@ def results_table(
                 *(_cell(item.metrics[name]) for name in shown),
                 *(_cell(item.static.get(test)) for test in tests),
                 *([_gain(compared.get(item.label))] if compared else []),
-                *_cost(item, unit),
+                *_cost(item, size),
                 len(item.seeds),
             ],
             "best": [1 + at for at, name in enumerate(shown) if best[name] is item],
@@ -72,6 +71,7 @@ def results_table(
         }
         for item in group
     ]
+    published = sorted(published, key=_beside_the_text)
     papers = list(dict.fromkeys(_paper(row) for row in published))
     rows += [
         _published(row, shown, len(columns)) | {"group": 1 + papers.index(_paper(row))}
@@ -83,6 +83,7 @@ def results_table(
         "rows": rows,
         "words": ["method", "methods"],
         "groups": [_PUBLISHED.format(paper) for paper in papers],
+        "folded": True,  # papers have ten times the rows of most folders
     }
     if shown:
         spec["sort"] = {"column": 1, "descending": True}
@@ -118,6 +119,8 @@ def _gain(comparison: Comparison | None) -> list[Any] | None:
     if comparison is None:
         return None
     wanted, answer = comparison.more_seeds, comparison.verdict.answer
+    if not any(comparison.gain.values):
+        return [*(_cell(comparison.gain) or []), votes(comparison.verdict)]
     if answer != "cannot tell":
         said = f"{answer}, {decision(comparison.verdict)}"
     elif wanted is None or wanted > _ENDLESS:
@@ -127,15 +130,11 @@ def _gain(comparison: Comparison | None) -> list[Any] | None:
     return [*(_cell(comparison.gain) or []), votes(comparison.verdict), said]
 
 
-def _unit(group: Sequence[Summary]) -> tuple[float, str]:
-    most = max(item.cost["macs"] for item in group)
-    return next(((size, word) for size, word in _UNITS if most >= size), _UNITS[-1])
-
-
-def _cost(item: Summary, unit: float) -> list[float | None]:
+def _cost(item: Summary, size: float) -> list[float | None]:
     spent = item.cost
-    macs = round(spent["macs"] / unit, 4) if spent["macs"] else None
-    return [round(spent["cpu_seconds"], 3), macs, round(spent["stored_samples"])]
+    macs = spent["macs"] / size if spent["macs"] else None
+    # Rounded once, where they are written: twice, they would differ from what the terminal says.
+    return [spent["cpu_seconds"], macs, spent["stored_samples"]]
 
 
 def _coloured(colour: str | None) -> dict[str, str]:
@@ -146,6 +145,11 @@ def _paper(row: PublishedRow) -> str:
     return f"{row.paper}; {row.data}"
 
 
+def _beside_the_text(row: PublishedRow) -> bool:
+    """Sort the tables of a paper itself before those of its supplement."""
+    return not row.table.rpartition("/")[2].startswith("table")
+
+
 def _published(row: PublishedRow, shown: Sequence[str], columns: int) -> dict[str, Any]:
     cells: list[Any] = [{"text": row.label}]
     for name in shown:
@@ -154,7 +158,7 @@ def _published(row: PublishedRow, shown: Sequence[str], columns: int) -> dict[st
             cells.append(None)
             continue
         spread = None if value.deviation is None else round(100 * value.deviation, 3)
-        doubt = [] if value.certain else ["read from a figure"]
+        doubt = [] if value.certain else ["in doubt"]
         cells.append([round(100 * value.mean, 3), spread, *doubt])
     cells += [None] * (columns - len(cells))
     return {"cells": cells, "class": "published"}

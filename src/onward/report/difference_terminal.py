@@ -1,6 +1,7 @@
 """What differs between two runs, for the terminal."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -78,8 +79,13 @@ def _asked(found: Difference) -> str:
 def _changes(found: Sequence[Change]) -> Table:
     table = _plain_table("", "A", "B")
     for change in found:
-        table.add_row(*map(Text, (change.field, value_text(change.a), value_text(change.b))))
+        table.add_row(*map(Text, (change.field, _value(change.a), _value(change.b))))
     return table
+
+
+def _value(value: Any) -> str:
+    """Tell a field that is missing from one that is called none."""
+    return "not there" if value is None else value_text(value)
 
 
 def _cost(found: Sequence[Change]) -> Table:

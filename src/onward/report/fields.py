@@ -81,6 +81,24 @@ def value_text(value: Any) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
+_CONTROLS = {
+    code: "\N{REPLACEMENT CHARACTER}"
+    for code in (*range(0x20), *range(0x7F, 0xA0), 0xFFFE, 0xFFFF)
+    if chr(code) not in "\t\n\r"
+}
+
+
+def without_controls(document: str) -> str:
+    r"""Return a whole document without the characters that no document may have; lines stay.
+
+    Examples
+    --------
+    >>> without_controls("<text>\x1b[31m</text>\n")
+    '<text>�[31m</text>\n'
+    """
+    return document.translate(_CONTROLS)
+
+
 def printable(text: str) -> str:
     r"""Return a text without control characters: a name may come from anybody's file.
 

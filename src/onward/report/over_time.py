@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.report.summary import TEST, Summary
+from onward.report.words import score_words
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
 
@@ -18,6 +19,9 @@ WORDS: dict[Where, str] = {
     "pooled": "all periods so far as one test",
     "test": "the one test, which belongs to no period",
 }
+
+
+_CLASS_MEAN = "class_mean_accuracy"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +62,13 @@ def where_to_look(setting: Sequence[Summary]) -> Where | None:
     return None
 
 
+def counted(setting: Sequence[Summary], where: Where) -> str:
+    """Say what a course counts."""
+    if _score(setting[0].records[0], where) == _CLASS_MEAN:
+        return "class-mean accuracy"
+    return score_words(setting[0].spec.task)
+
+
 def course(summary: Summary, where: Where) -> Course:
     """Return a method's score after every period."""
     return Course(
@@ -75,9 +86,13 @@ def _of(record: RunRecord, matrix: NDArray[np.float64], where: Where) -> NDArray
     if where == "pooled":
         return record.static(POOLED)
     if where == "test":
-        counts = record.spec.task == "one_label"
-        return record.static(TEST, "class_mean_accuracy" if counts else None)
+        return record.static(TEST, _score(record, where))
     line = np.full(len(matrix), np.nan)
     offset = 1 if where == "next" else 0
     line[: len(matrix) - offset] = np.diagonal(matrix, offset)
     return line
+
+
+def _score(record: RunRecord, where: Where) -> str | None:
+    """Return which score is asked for; None is the headline of the task kind."""
+    return _CLASS_MEAN if where == "test" and record.spec.task == "one_label" else None

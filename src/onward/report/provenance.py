@@ -9,8 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pydantic
+from PIL import Image
 
-from onward.errors import DamagedFolderError
+from onward.errors import DamagedFolderError, OnwardError
+from onward.report.words import joined
 from onward.results.read import check_mark, read_manifest
 from onward.results.record import RunRecord
 from onward.results.schema import Environment
@@ -44,19 +46,43 @@ class StreamCard(pydantic.BaseModel):
     folder: Path = pydantic.Field(default=Path(), exclude=True)
 
     def strip(self, period: int) -> bytes | None:
-        """Return samples of a period side by side, as a PNG; None where they are no pictures."""
-        path = self.folder / f"{period:03d}.png"
-        return path.read_bytes() if path.exists() else None
+        """Return samples of a period side by side, as a PNG; None where there is none to see."""
+        path = self._strip(period)
+        return path.read_bytes() if path.exists() and _shows(path) else None
 
     def domains(self) -> pa.Table | None:
         """Return what tells tested samples apart, by ``id``; None where nothing does."""
         path = self.folder / DOMAINS
-        return pq.read_table(path) if path.exists() else None
+        try:
+            table = pq.read_table(path) if path.exists() else None
+        except (OSError, pa.ArrowException):
+            return None
+        return table if table is not None and "id" in table.column_names else None
+
+    def damaged(self) -> list[str]:
+        """Name the files beside the card that are there and cannot be read."""
+        paths = [self._strip(period) for period in range(len(self.periods))]
+        found = [path.name for path in paths if path.exists() and not _shows(path)]
+        if (self.folder / DOMAINS).exists() and self.domains() is None:
+            found.append(DOMAINS)
+        return found
+
+    def _strip(self, period: int) -> Path:
+        return self.folder / f"{period:03d}.png"
 
     @property
     def hierarchy(self) -> dict[str, list[str]]:
         """The subclasses of every superclass; empty where there is no hierarchy."""
         return dict(self.numbers.get("hierarchy", {}))
+
+
+def _shows(picture: Path) -> bool:
+    try:
+        with Image.open(picture) as image:
+            image.load()
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return False
+    return True
 
 
 def stream_card(records: Iterable[RunRecord]) -> StreamCard | None:
@@ -70,7 +96,7 @@ def stream_card(records: Iterable[RunRecord]) -> StreamCard | None:
         try:
             card = StreamCard.model_validate_json((stream / "card.json").read_bytes())
             return card.model_copy(update={"folder": stream})
-        except pydantic.ValidationError as error:
+        except (OSError, pydantic.ValidationError) as error:
             raise DamagedFolderError(
                 f"expected the card of a stream in {stream}, found a card.json that cannot be "
                 "read; move that folder away: reports do without it"
@@ -78,18 +104,59 @@ def stream_card(records: Iterable[RunRecord]) -> StreamCard | None:
     return None
 
 
+def readable_card(records: Iterable[RunRecord]) -> StreamCard | None:
+    """Return the card as `stream_card` does; None also where it is damaged."""
+    try:
+        return stream_card(records)
+    except OnwardError:
+        return None
+
+
 def environments(records: Iterable[RunRecord]) -> list[Environment]:
-    """Return the different machines and versions that the runs were begun with."""
+    """Return the different machines and versions that the runs were begun with.
+
+    What cannot be read is left out: see `damage`.
+    """
+    return _environments(records)[0]
+
+
+def damage(records: Sequence[RunRecord]) -> list[str]:
+    """Say what else the results folder should tell of complete runs, but cannot be read."""
+    told = []
+    _, unread = _environments(records)
+    if unread:
+        runs = "1 run" if unread == 1 else f"{unread} runs"
+        told.append(f"what {runs} ran on: env.json cannot be read")
+    try:
+        card = stream_card(records)
+    except OnwardError:
+        told.append("what the stream looks like: its card.json cannot be read")
+    else:
+        names = [] if card is None else card.damaged()
+        if names:
+            told.append(f"parts of the stream's card: {joined(names)} cannot be read")
+    return told
+
+
+def _environments(records: Iterable[RunRecord]) -> tuple[list[Environment], int]:
+    """Return the different machines, and of how many runs they cannot be read."""
     found: list[Environment] = []
+    unread = 0
     for record in records:
-        manifest = read_manifest(record.path) if record.path is not None else None
-        if record.path is None or manifest is None or "env.json" not in manifest.files:
+        if record.path is None:
             continue
-        content = check_mark(record.path, "env.json", manifest.files["env.json"])
-        environment = Environment.model_validate_json(content)
+        try:
+            manifest = read_manifest(record.path)
+            if manifest is None or "env.json" not in manifest.files:
+                continue
+            content = check_mark(record.path, "env.json", manifest.files["env.json"])
+            environment = Environment.model_validate_json(content)
+        except (OnwardError, pydantic.ValidationError):
+            unread += 1
+            continue
         if environment not in found:
             found.append(environment)
-    return found
+    return found, unread
 
 
 def years_by_distance(periods: Sequence[CardPeriod]) -> dict[int, float]:

@@ -12,6 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from onward import __version__
+from onward.report.fields import without_controls
 
 _TEMPLATES = resources.files("onward.report").joinpath("templates")
 
@@ -30,7 +31,7 @@ def render(template: str, scripts: tuple[str, ...], **context: Any) -> str:
         What the template asks for; ``title`` always.
     """
     sources = [_text(name) for name in ("theme.js", *scripts)]
-    return (
+    text = (
         _environment()
         .get_template(template)
         .render(
@@ -41,6 +42,7 @@ def render(template: str, scripts: tuple[str, ...], **context: Any) -> str:
             **context,
         )
     )
+    return without_controls(text)
 
 
 def as_json(value: Any) -> Markup:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.report.over_time import WORDS, course, where_to_look
+from onward.report.over_time import WORDS, counted, course, where_to_look
 from onward.report.summary import FINAL, Summary, shown_metrics
 
 # Not the full block: lines of two rows would touch.
@@ -34,7 +34,7 @@ def sparklines(summaries: Sequence[Summary]) -> Sparklines | None:
     """
     where = None if shown_metrics(summaries)[:1] == [FINAL] else where_to_look(summaries)
     if where is not None:
-        words = f"on {WORDS[where]}"
+        words = f"{counted(summaries, where)} on {WORDS[where]}"
         series = [course(item, where).mean for item in summaries]
     else:
         words = "on each period, in the end"

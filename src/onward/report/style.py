@@ -10,6 +10,8 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from onward.report.fields import without_controls
+
 _P = ParamSpec("_P")
 
 INK, FAINT, RULE, EMPTY = "#1f2328", "#667078", "#e3e6e8", "#f1f2f3"
@@ -82,7 +84,8 @@ def to_svg(figure: Figure) -> str:
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         settle(figure)
         figure.savefig(sink, format="svg", metadata=nothing)
-    return sink.getvalue()
+    # Names come from anybody's file, and XML has no place for a control character.
+    return without_controls(sink.getvalue())
 
 
 def to_png(figure: Figure, dpi: int = 200) -> bytes:

@@ -8,7 +8,7 @@ from onward.report.comparison import Comparison, compare_methods, decided_best
 from onward.report.decay import staleness
 from onward.report.provenance import StreamCard, years_by_distance
 from onward.report.summary import TEST, Summary, shown_metrics
-from onward.report.words import amount, decision, joined, metric_words, score_words, seeds
+from onward.report.words import decision, joined, limits, metric_words, score_words, seeds
 
 BASELINE = "finetune"
 # Settings and static tests beyond the first have a sentence each, up to so many.
@@ -104,14 +104,11 @@ def _leader(
         return None
     best, others = ranked[0], ranked[1:]
     name, what = metric_words(metric)
-    answer = (
-        f"{best.label} has the highest mean, {best.metrics[metric].percent()} %; "
-        f"{others[-1].label} the lowest, {others[-1].metrics[metric].percent()} %."
-    )
-    if decided_best(summaries, metric) is best:
-        answer = f"{best.label} is best: {best.metrics[metric].percent()} %."
     found = {other.label: compare_methods(best, other, metric) for other in others}
     compared = {label: item for label, item in found.items() if item is not None}
+    answer = _answer(ranked, metric, compared)
+    if decided_best(summaries, metric) is best:
+        answer = f"{best.label} is best: {best.metrics[metric].percent()} %."
     parts = [f"{_counted(best)}, tested on {what} ({name}, {best.protocol})."]
     parts += _tally(compared)
     roles = {others[-1].label: ", the lowest", others[0].label: ", the runner-up"}
@@ -123,13 +120,40 @@ def _leader(
     return Finding(asked, answer, " ".join(parts))
 
 
+def _answer(ranked: Sequence[Summary], metric: str, compared: dict[str, Comparison]) -> str:
+    """Say whose mean is highest; means over different seeds are not taken for a comparison."""
+    best, others = ranked[0], ranked[1:]
+    reached = f"{best.metrics[metric].percent()} %"
+    # Those whose means stand beside each other, as far as they have not run the same seeds.
+    named = [other for other in dict.fromkeys([others[0], others[-1]]) if other.seeds != best.seeds]
+    ran = [f"{other.label} {_seeds_beside(best, other)}" for other in named]
+    over = f" ({'; '.join([seeds(len(best.seeds)), *ran])})" if ran else ""
+    ahead = next((item for item in compared.values() if item.gain.mean < 0), None)
+    if ahead is not None:
+        return (
+            f"{ahead.baseline} is ahead of {best.label} over the {seeds(len(ahead.seeds))} that "
+            f"both have run, though {best.label} has the highest mean over all of its own, "
+            f"{reached}{over}."
+        )
+    if all(other.metrics[metric] == best.metrics[metric] for other in others):
+        return f"There is no difference: {joined([item.label for item in ranked])} reach {reached}."
+    return (
+        f"{best.label} has the highest mean, {reached}{over}; "
+        f"{others[-1].label} the lowest, {others[-1].metrics[metric].percent()} %."
+    )
+
+
+def _seeds_beside(best: Summary, other: Summary) -> str:
+    return f"{len(other.seeds)}{'' if set(other.seeds) & set(best.seeds) else ' others'}"
+
+
 def _counted(summary: Summary) -> str:
     words = score_words(summary.spec.task)
     return words[0].upper() + words[1:]
 
 
 def _tally(compared: dict[str, Comparison]) -> Iterator[str]:
-    """Say whom the paired test finds it better than, and of whom it cannot tell."""
+    """Say whom the paired test finds it better or worse than, and of whom it cannot tell."""
     by_answer: dict[str, list[str]] = {}
     for label, item in compared.items():
         by_answer.setdefault(item.verdict.answer, []).append(label)
@@ -137,6 +161,8 @@ def _tally(compared: dict[str, Comparison]) -> Iterator[str]:
         return
     if "better" in by_answer:
         yield f"Better than {joined(by_answer['better'])}."
+    if "worse" in by_answer:
+        yield f"Worse than {joined(by_answer['worse'])} over the seeds that both have run."
     if "cannot tell" in by_answer:
         yield f"The seeds cannot tell it from {joined(by_answer['cannot tell'])}."
 
@@ -207,8 +233,9 @@ def _other_settings(settings: Sequence[Sequence[Summary]]) -> Iterator[Finding |
         headline = next(iter(shown_metrics(group)), None)
         if headline is not None:
             spec = group[0].spec
-            limits = "".join(f", {name} ≤ {amount(n)}" for name, n in spec.limits.items())
-            words = f"{group[0].protocol}, {spec.recipe_name} recipe{limits}"
+            words = f"{group[0].protocol}, {spec.recipe_name} recipe"
+            if spec.limits or spec.protocol.get("limits"):  # whom a protocol exempts, has none
+                words += f", {limits(spec)}"
             yield _leader(group, headline, f"And under {words}?")
 
 
@@ -232,10 +259,15 @@ def _sure(settings: Sequence[Sequence[Summary]]) -> Finding:
         return Finding(
             question, f"{number} seeds can decide; where they do not, the page says so.", grounds
         )
-    best = f"p = {2.0 ** (1 - fewest):.3g}"
+    few = [count for count in counts if count < needed]
+    most = few[-1]
+    number = seeds(fewest) if len(few) == 1 else f"{fewest} to {seeds(most)}"
+    answer = f"{number} cannot decide, {needed} could."
+    if len(few) < len(counts):
+        answer = f"Comparisons over {number} cannot decide; those over {needed} or more can."
     return Finding(
         question,
-        f"{seeds(fewest)} cannot decide, {needed} could.",
-        f"{grounds} {seeds(fewest)} that all agree give {best} at best, however large the "
-        "difference: read “ahead in all seeds” as a strong hint, not as proof.",
+        answer,
+        f"{grounds} {seeds(most)} that all agree give p = {2.0 ** (1 - most):.3g} at best, however "
+        "large the difference: read “ahead in all seeds” as a strong hint, not as proof.",
     )

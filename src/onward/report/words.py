@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from onward.metrics import METRICS as CATALOGUE
 from onward.metrics.paired import Verdict
+from onward.results.schema import RunSpec
 from onward.tasks import TASKS
 
 _METRICS = {
@@ -20,6 +21,7 @@ _METRICS = {
 }
 
 
+_UNITS = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 # What a score counts, by task kind.
 _SCORES = {
     "one_label": "right answers",
@@ -48,10 +50,25 @@ def amount(value: float) -> str:
     >>> amount(63434981376.0), amount(1000), amount(0.5)
     ('63.4 billion', '1,000', '0.5')
     """
-    for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
-        if value >= size:
-            return f"{value / size:.3g} {word}"
-    return f"{value:,.6g}"
+    size, word = unit(value)
+    return f"{value / size:.3g} {word}" if word else f"{value:,.6g}"
+
+
+def unit(value: float) -> tuple[float, str]:
+    """Return what a large number is counted in, and its name; small ones are counted in ones.
+
+    Examples
+    --------
+    >>> unit(2.5e9), unit(950)
+    ((1000000000.0, 'billion'), (1.0, ''))
+    """
+    return next((found for found in _UNITS if value >= found[0]), (1.0, ""))
+
+
+def limits(spec: RunSpec) -> str:
+    """Say what a run may spend."""
+    told = [f"{name} ≤ {amount(value)}" for name, value in spec.limits.items()]
+    return ", ".join(told) or "no limits"
 
 
 def joined(names: Sequence[str], most: int = 4) -> str:
@@ -107,7 +124,11 @@ def votes(verdict: Verdict) -> str:
     >>> from onward.metrics.paired import compare
     >>> votes(compare([1, 1, 3], [2, 2, 2]))
     'behind in 2 of 3 seeds'
+    >>> votes(compare([1, 2], [1, 2]))
+    'no difference in 2 seeds'
     """
+    if not verdict.wins and not verdict.losses:
+        return f"no difference in {seeds(verdict.n)}"
     side, count = ("ahead", verdict.wins)
     if verdict.losses > verdict.wins:
         side, count = ("behind", verdict.losses)

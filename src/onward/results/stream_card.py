@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from onward.files import storage, write_atomic
-from onward.types import Array, Benchmark, Period, Samples, Stream
+from onward.types import Array, Benchmark, Period, Samples, Stream, Table
 
 DOMAINS = "domains.parquet"
 _SHOWN = 24
@@ -29,7 +29,7 @@ def write_stream_card(out: Path, name: str, benchmark: Benchmark, stream: Stream
         return folder
     periods = []
     for period in stream:
-        both = _counted(period)
+        both = _counted(benchmark.raw, period)
         # Where only the future is tested, the samples of a period may be both.
         rows, first = np.unique(both.rows, return_index=True)
         # Rows of labels have -1 where there is none, and those to come are not of this period.
@@ -79,11 +79,22 @@ def _domains(benchmark: Benchmark, stream: Stream) -> bytes:
     return sink.getvalue()
 
 
-def _counted(period: Period) -> Samples:
+def _counted(table: Table, period: Period) -> Samples:
     """Return all samples of a period that have a class; what a test asks for has none."""
-    if period.train.labels.ndim < period.test.labels.ndim and len(period.train):
-        return period.train
-    return Samples.join([period.train, period.test])
+    train = period.train
+    if train.labels.ndim >= period.test.labels.ndim or not len(train):
+        return Samples.join([train, period.test])
+    if period.start is None or not {"snapshot", "kind", "label"} <= set(table.columns.column_names):
+        return train
+    # Every seed holds other pairs back: all of one snapshot are the same for any.
+    alike = np.ones(len(table), bool)
+    for name in ("snapshot", "kind"):
+        values = table.values(name)
+        alike &= np.isin(values, np.unique(values[train.rows]))
+    rows = np.flatnonzero(alike)
+    numbers = {name: number for number, name in enumerate(period.classes)}
+    labels = [numbers.get(str(label), -1) for label in table.values("label")[rows]]
+    return Samples(rows, np.array(labels, np.int64))
 
 
 def _strip(images: Array) -> bytes:

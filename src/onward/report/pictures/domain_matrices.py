@@ -38,9 +38,9 @@ def domain_matrix_picture(setting: Sequence[Summary], card: StreamCard | None) -
         Picture(
             "Domain after domain",
             domain_matrices({item.label: item.records for item in shown}, width=2.45),
-            "Rows: after learning a domain; columns: tested on. A column that gets darker "
-            "downwards is a domain that was forgotten; what is above the diagonal was never "
-            "learned. ± is one deviation over seeds.",
+            "Rows: after learning a domain; columns: tested on. Where a column gets darker "
+            "downwards, that domain is being forgotten; what is above the diagonal was not "
+            "learned yet. ± is one deviation over seeds.",
             f"mAP in percent on each domain after the last one: {'; '.join(parts)}.",
         )
     ]

@@ -38,7 +38,7 @@ def _picture(item: Summary, card: StreamCard | None) -> Picture:
     return Picture(
         f"{item.label}: classes and domains over the drive",
         drive_picture(panels, periods, "", columns=3),
-        f"The same test after each day and night, by class {domains}. Nights are shaded: what "
-        "falls there is forgotten as soon as the light changes. Mean over seeds.",
+        f"The same test after each day and night, by class {domains}. Nights are shaded. "
+        "Mean over seeds.",
         f"Right answers of {item.label} after {periods[-1]}, {'; '.join(words)}.",
     )

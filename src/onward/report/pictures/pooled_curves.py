@@ -37,7 +37,7 @@ def pooled_picture(setting: Sequence[Summary], card: StreamCard | None) -> list[
             line_panels([panel], periods, f"{score} over all of the past", "after learning"),
             "After each period, every test sample of it and of all earlier ones is asked for all "
             "of its labels, each sample once. Classes arrive with every period, so that the "
-            "question grows; what falls faster than the others has forgotten more.",
+            "question grows.",
             f"{score} over all periods so far: {spoken(panel, periods)}.",
         )
     ]

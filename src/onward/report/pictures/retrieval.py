@@ -31,8 +31,8 @@ def retrieval_picture(setting: Sequence[Summary], card: StreamCard | None) -> li
         Picture(
             "Retrieval, year by year",
             line_panels(panels, periods, "recall at 1", "tested on"),
-            "The model that has learned the whole stream, on the test of each period: what falls "
-            "to the left was learned once and is forgotten. One candidate among all of a test is "
+            "The model that has learned the whole stream, on the test of each period; the "
+            "first was learned longest ago. One candidate among all of a test is "
             "right. The band is one deviation over seeds.",
             f"Recall at 1 of the last model. {words}",
         )

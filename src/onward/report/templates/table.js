@@ -17,6 +17,8 @@
      groups     what stands above the rows of group 1, 2, …: groups are sorted each for itself, so
                 that a published number is never ranked among runs
      sort       {column, descending}: how the rows stand at first; without it as they come
+     folded     true: a group above 0 is only its heading and a button, until that is pressed or rows
+                are searched or filtered
      step       how many rows are drawn at once, 100 by default
      words      what rows are called, ["row", "rows"] by default
 
@@ -51,6 +53,7 @@ class Table {
     this.groups = Uint16Array.from(this.rows, (row) => row.group ?? 0);
     this.found = this.rows.map((_, at) => at);
     this.drawn = this.spec.step;
+    this.opened = new Set();
     this.sorted = this.spec.sort ?? null;
     this.build();
     this.arrange();
@@ -164,6 +167,9 @@ class Table {
       if (chosen.some((choice) => this.text(row, choice.at) !== choice.select.value)) return false;
       return wanted.length === 0 || wanted.every((word) => this.words_of(at).includes(word));
     });
+    this.narrowed = wanted.length > 0 || chosen.length > 0;
+    this.sizes = new Map();
+    for (const at of this.found) this.sizes.set(this.groups[at], (this.sizes.get(this.groups[at]) ?? 0) + 1);
     this.drawn = this.spec.step;
     this.draw();
     this.say();
@@ -209,24 +215,51 @@ class Table {
     });
     const bodies = [];
     let group = null;
-    for (const at of this.found.slice(0, this.drawn)) {
-      const mine = this.rows[at].group ?? 0;
+    let drawn = 0;
+    let left = 0;
+    for (const at of this.found) {
+      const mine = this.groups[at];
+      const folded = this.foldable(mine) && !this.opened.has(mine);
+      if (!folded && drawn >= this.drawn) {
+        left += 1;
+        continue;
+      }
       if (mine !== group) {
         group = mine;
         bodies.push(make("tbody"));
-        if (group > 0) {
-          const words = this.spec.groups?.[group - 1] ?? "";
-          const cell = make("th", { class: "group", scope: "rowgroup", colspan: this.visible.length }, make("span", {}, words));
-          bodies.at(-1).append(make("tr", { class: "heading" }, cell));
-        }
+        if (group > 0) bodies.at(-1).append(this.heading(group));
       }
+      if (folded) continue;
+      drawn += 1;
       bodies.at(-1).append(this.row(this.rows[at]));
     }
     for (const body of this.table.tBodies.length ? [...this.table.tBodies] : []) body.remove();
     this.table.append(...bodies);
-    const left = this.found.length - this.drawn;
     this.more.parentElement.hidden = left <= 0;
     this.more.textContent = `show ${Math.min(left, 2 * this.spec.step)} more of ${left.toLocaleString("en")}`;
+  }
+
+  foldable(group) {
+    return Boolean(this.spec.folded) && group > 0 && !this.narrowed;
+  }
+
+  heading(group) {
+    const words = make("span", {}, this.spec.groups?.[group - 1] ?? "");
+    if (this.foldable(group)) {
+      const open = this.opened.has(group);
+      const count = this.sizes.get(group);
+      const label = open ? "hide" : `show ${count} ${count === 1 ? "row" : "rows"}`;
+      const button = make("button", { type: "button", class: "button", "aria-expanded": open }, label);
+      button.dataset.group = group;
+      button.addEventListener("click", () => {
+        if (!this.opened.delete(group)) this.opened.add(group);
+        this.draw();
+        this.table.querySelector(`button[data-group="${group}"]`).focus();
+      });
+      words.append(" ", button);
+    }
+    const cell = make("th", { class: "group", scope: "rowgroup", colspan: this.visible.length }, words);
+    return make("tr", { class: "heading" }, cell);
   }
 
   row(row) {
