@@ -9,7 +9,13 @@ from onward.errors import DamagedFolderError, OnwardError, first_few
 from onward.results.check_rules import Rules, broken_rules
 from onward.results.keys import Key, Keys, known_keys, named_test
 from onward.results.predictions import POOLED
-from onward.results.read import check_checkpoint, check_mark, checkpoints, read_environment, read_manifest
+from onward.results.read import (
+    check_checkpoint,
+    check_mark,
+    checkpoints,
+    read_environment,
+    read_manifest,
+)
 from onward.results.recomputed import Cell, Recomputed, recomputed
 from onward.results.record import RunRecord, load_record
 from onward.results.schema import Manifest, RunSpec, Score

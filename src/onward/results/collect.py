@@ -75,8 +75,8 @@ def _require_comparable(record: RunRecord) -> None:
             )
         if not all(value is None or math.isfinite(value) for value in scores.values()):
             raise DamagedFolderError(
-                f"expected numbers in every cell of {record.path}, found {scores}; move that folder "
-                "away and run again"
+                f"expected numbers in every cell of {record.path}, found {scores}; move that "
+                "folder away and run again"
             )
 
 

@@ -192,10 +192,9 @@ class Keys:
                     f"expected one key for {name}, found two that differ. Use the one of whoever "
                     "published the data, or make it again: onward data key"
                 )
-        editions = {
-            digest: self.editions.get(digest, frozenset()) | others.editions.get(digest, frozenset())
-            for digest in (*self.editions, *others.editions)
-        }
+        editions = dict(self.editions)
+        for digest, names in others.editions.items():
+            editions[digest] = editions.get(digest, frozenset()) | names
         return Keys({**self.by_name, **others.by_name}, editions)
 
 

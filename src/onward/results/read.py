@@ -10,7 +10,16 @@ from typing import TypeVar
 import pydantic
 
 from onward.errors import DamagedFolderError, OnwardError
-from onward.results.schema import SCHEMA, Cost, Environment, FileMark, Manifest, Point, RunSpec, Score
+from onward.results.schema import (
+    SCHEMA,
+    Cost,
+    Environment,
+    FileMark,
+    Manifest,
+    Point,
+    RunSpec,
+    Score,
+)
 
 _MOVE = "move that folder away and run again; nothing in it has been changed"
 
@@ -30,8 +39,9 @@ def check_mark(folder: Path, name: str, expected: FileMark) -> bytes:
             # A size that was made up must not ask for as much memory.
             content = file.read(min(expected.size, os.fstat(file.fileno()).st_size))
     except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         raise DamagedFolderError(
-            f"expected {name} in {folder}, found none ({getattr(error, 'strerror', error)}); {_MOVE}"
+            f"expected {name} in {folder}, found none ({why}); {_MOVE}"
         ) from error
     found = hashlib.sha256(content).hexdigest()
     if found != expected.sha256:
