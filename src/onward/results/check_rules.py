@@ -12,7 +12,7 @@ from onward.types import Protocol
 
 Rules = Mapping[tuple[str, str], Protocol]
 """The protocols by the names of benchmark and protocol."""
-_SAME = ("tests", "batch", "labelled", "pooled", "complete", "exempt")
+_SAME = ("tests", "labelled", "pooled", "complete", "exempt")
 # Of sums of floats, beyond which nobody has spent more.
 _ROUNDING = 1 + 1e-9
 
@@ -38,7 +38,9 @@ def broken_rules(record: RunRecord, rules: Rules) -> Iterator[str]:
 
 def _another_protocol(spec: RunSpec, protocol: Protocol) -> Iterator[str]:
     unsaid = {field.name: field.default for field in fields(Protocol)}
-    for name in _SAME:
+    # How finely an online stream is shown may be asked for, but where batches have rules.
+    fixed = not protocol.limits.keys().isdisjoint({"batch_size", "new_in_batch"})
+    for name in (*_SAME, *(["batch"] if fixed else [])):
         expected, found = getattr(protocol, name), spec.protocol.get(name, unsaid[name])
         found = tuple(found) if isinstance(found, list) else found
         if found != expected:
