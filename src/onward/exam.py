@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onward.results import predictions
-from onward.results.keys import Key, Keys, hash_of_test, name_of_test
+from onward.results.keys import Key, Keys, edition, hash_of_test, name_of_test
 from onward.results.predictions import POOLED, pooled_places
 from onward.results.schema import Score, stream_name
 from onward.stored import stored
@@ -89,7 +89,8 @@ def keys_of(
         name = stream_name(benchmark.raw.digest, benchmark.options, protocol, periods)
         found.setdefault(name, {})[seed] = key_of_stream(stream, benchmark.protocol)
         progress(1)
-    keys = Keys()
+    called = frozenset({(benchmark.name, benchmark.data)})
+    keys = Keys({}, {edition(benchmark.raw.digest): called})
     for name, by_seed in found.items():
         keys |= Keys.of_seeds(name, benchmark.protocol.name, by_seed)
     return keys

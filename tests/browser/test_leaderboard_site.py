@@ -10,10 +10,12 @@ from resubmitted import resubmitted
 
 import onward
 from onward.checks.tiny import tiny_benchmark
+from onward.exam import keys_of
 from onward.report.leaderboard import leaderboard
 from onward.report.leaderboard_site import write_site
 from onward.report.published import PublishedRow, PublishedValue
 from onward.results.collect import collect
+from onward.results.keys import Keys
 
 pytestmark = pytest.mark.slow
 EVIL = '"><script>alert("x")</script><img src=//evil.example/x>'
@@ -37,7 +39,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert run is not None
         resubmitted(run, out / "in", data="other", data_digest="f" * 64)
     resubmitted(run, out / "in", method=EVIL)
-    return write_site(leaderboard(collect([out]), [PAPER]), out / "site", out).parent
+    made = tiny_benchmark()
+    keys = keys_of(made, [0]).by_name
+    others = {name.replace(made.raw.digest[:16], "f" * 16): key for name, key in keys.items()}
+    found = leaderboard(collect([out]), [PAPER], Keys(keys | others))
+    return write_site(found, out / "site", out).parent
 
 
 @pytest.fixture

@@ -4,8 +4,11 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from resubmitted import resubmitted
@@ -13,12 +16,22 @@ from resubmitted import resubmitted
 import onward
 from onward.checks.tiny import tiny_benchmark
 from onward.errors import OnwardError
+from onward.exam import keys_of
 from onward.report.commands import commands
-from onward.report.leaderboard import Leaderboard, budget_words, leaderboard, memory_words
+from onward.report.leaderboard import (
+    Leaderboard,
+    _division,
+    _marked,
+    budget_words,
+    leaderboard,
+    memory_words,
+)
 from onward.report.leaderboard_board import board_table
 from onward.report.leaderboard_site import MARK, write_site
 from onward.report.published import PublishedRow, PublishedValue
+from onward.report.summary import by_setting, summarise
 from onward.results.collect import collect
+from onward.results.keys import Keys
 from onward.results.record import RunRecord
 
 EVIL = '"><script>alert("x")</script><img src=//evil.example/x>'
@@ -59,6 +72,15 @@ class Reader(HTMLParser):
         self.text += data
 
 
+@cache
+def _keys() -> Keys:
+    """Those of both editions, whatever they are called."""
+    made = tiny_benchmark()
+    mine = keys_of(made, (0, 1)).by_name
+    theirs = {name.replace(made.raw.digest[:16], "f" * 16): key for name, key in mine.items()}
+    return Keys(mine | theirs)
+
+
 @pytest.fixture(scope="module")
 def submitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three methods with two seeds on one edition of the data, one of them on another too."""
@@ -75,7 +97,7 @@ def submitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def found(submitted: Path) -> Leaderboard:
-    return leaderboard(collect([submitted]), PUBLISHED)
+    return leaderboard(collect([submitted]), PUBLISHED, _keys())
 
 
 def test_ranks_are_by_the_first_metric_and_begin_anew_for_each_edition(found: Leaderboard) -> None:
@@ -99,7 +121,7 @@ def test_equal_scores_share_a_rank(submitted: Path, tmp_path: Path) -> None:
     shutil.copytree(submitted / "mine", tmp_path / "mine")
     for folder in sorted((submitted / "mine" / "tiny" / "er").iterdir()):
         resubmitted(folder, tmp_path / "twin", method="twin")
-    (board,) = leaderboard(collect([tmp_path])).boards
+    (board,) = leaderboard(collect([tmp_path]), keys=_keys()).boards
     (division,) = board.divisions
     ranks = {entry.summary.label: entry.rank for entry in division.entries}
     # All that learns ends alike on these points; what does not is behind all of them.
@@ -137,7 +159,7 @@ def test_budgets_and_memories_are_told_apart(submitted: Path, tmp_path: Path) ->
     limits = {"iterations": 5000.0}
     (run, *_) = sorted((submitted / "mine" / "tiny" / "er").iterdir())
     resubmitted(run, tmp_path / "limited", limits=limits)
-    (board,) = leaderboard(collect([tmp_path])).boards
+    (board,) = leaderboard(collect([tmp_path]), keys=_keys()).boards
     budgets = {division.budget: len(division.entries) for division in board.divisions}
     assert budgets == {"no limit": 3, "iterations ≤ 5000": 1}
     memories = {entry.summary.label: memory_words(entry.summary) for entry in board.entries}
@@ -148,7 +170,7 @@ def test_divisions_with_the_same_words_are_told_apart(submitted: Path, tmp_path:
     (run, *_) = sorted((submitted / "mine" / "tiny" / "er").iterdir())
     shutil.copytree(run, tmp_path / "new" / "tiny" / "er" / run.name)
     resubmitted(run, tmp_path / "old", periods=["a", "b", "c", "d"])
-    (board,) = leaderboard(collect([tmp_path])).boards
+    (board,) = leaderboard(collect([tmp_path]), keys=_keys()).boards
     one, other = board.divisions
     assert one.mark
     assert one.words() != other.words()
@@ -169,7 +191,7 @@ def test_a_folder_with_a_problem_is_listed_and_not_ranked(submitted: Path, tmp_p
     scores = (changed / "scores.jsonl").read_text().replace('"accuracy":0.', '"accuracy":0.9', 1)
     (changed / "scores.jsonl").write_text(scores)
     (damaged / "spec.json").write_text("{")
-    found = leaderboard(collect([tmp_path / "all"]), PUBLISHED)
+    found = leaderboard(collect([tmp_path / "all"]), PUBLISHED, _keys())
     assert found.checked == 8
     assert {each.folder for each in found.refused} == {changed, damaged}
     assert "er" not in {entry.summary.label for board in found.boards for entry in board.entries}
@@ -189,7 +211,7 @@ def test_two_results_of_one_spec_are_both_refused(submitted: Path, tmp_path: Pat
     shutil.copytree(submitted / "theirs", tmp_path / "theirs")
     shutil.copytree(run, tmp_path / "a" / "tiny" / "er" / run.name)
     resubmitted(other, tmp_path / "b", **spec)
-    found = leaderboard(collect([tmp_path]))
+    found = leaderboard(collect([tmp_path]), keys=_keys())
     assert len(found.refused) == 2
     assert all("two that differ" in each.reasons[0] for each in found.refused)
 
@@ -198,17 +220,79 @@ def test_a_seed_that_was_copied_is_refused(submitted: Path, tmp_path: Path) -> N
     (run, *_) = sorted((submitted / "mine" / "tiny" / "er").iterdir())
     shutil.copytree(submitted / "theirs", tmp_path / "theirs")
     shutil.copytree(run, tmp_path / "a" / "tiny" / "er" / run.name)
-    resubmitted(run, tmp_path / "b", seed=7)
+    copy = resubmitted(run, tmp_path / "b", seed=7)
+    # Where no key tells which is the copy, both are; where one does, it alone.
     found = leaderboard(collect([tmp_path]))
     assert len(found.refused) == 2
-    assert all("a copy under another name" in each.reasons[0] for each in found.refused)
+    found = leaderboard(collect([tmp_path]), keys=_keys())
+    assert [each.folder for each in found.refused] == [copy]
+    assert "a copy under another name" in found.refused[0].reasons[0]
+
+
+def test_what_no_key_vouches_for_is_shown_and_not_ranked(submitted: Path, tmp_path: Path) -> None:
+    shutil.copytree(submitted / "mine", tmp_path / "in")
+    for run in (tmp_path / "in" / "tiny" / "nap").iterdir():
+        if json.loads((run / "spec.json").read_text())["seed"] == 1:
+            shutil.rmtree(run)
+    one_seed = Keys({n: key for n, key in _keys().by_name.items() if n.endswith("/0")})
+    found = leaderboard(collect([tmp_path / "in"]), keys=one_seed)
+    ((division,),) = (board.divisions for board in found.boards)
+    # The worst of them leads: it alone is verified.
+    ranks = [(entry.summary.label, entry.rank, entry.verified) for entry in division.entries]
+    assert ranks[0] == ("nap", 1, True)
+    assert sorted(ranks[1:]) == [("er", None, False), ("finetune", None, False)]
+    pages = {entry.summary.spec.without_seed(): "x" for entry in found.boards[0].entries}
+    rows = board_table(found.boards[0], pages)["rows"]
+    assert [row["cells"][0].get("note") for row in rows].count("targets not verified") == 2
+    # Without any key, nobody leads, and the pages say why.
+    index = write_site(leaderboard(collect([tmp_path / "in"])), tmp_path / "site", tmp_path)
+    assert "none is ranked" in Reader(index.read_text()).text
+    (page,) = (index.parent / "entries").glob("nap-*.html")
+    assert "targets not verified" in Reader(page.read_text()).text
+    data = json.loads((index.parent / MARK).read_text())
+    (entries,) = (d["entries"] for board in data["boards"] for d in board["divisions"])
+    assert {(entry["rank"], entry["verified"]) for entry in entries} == {(None, False)}
+
+
+def test_ranks_are_by_the_seeds_that_all_have(make: Callable[..., RunRecord]) -> None:
+    def runs(method: str, *scores: float) -> list[RunRecord]:
+        matrices = [[[score] * 2] * 2 for score in scores]
+        return [make(m, method=method, seed=seed) for seed, m in enumerate(matrices)]
+
+    (setting,) = by_setting(summarise([*runs("lucky", 0.6), *runs("steady", 0.7, 0.3, 0.3)]))
+    division = _division(setting, set())
+    ranks = {entry.summary.label: entry.rank for entry in division.entries}
+    assert (ranks, division.ranked_on) == ({"steady": 1, "lucky": 2}, (0,))
+    (setting,) = by_setting(summarise([*runs("lucky", 0.6, 0.6), *runs("steady", 0.7, 0.3)]))
+    assert _division(setting, set()).ranked_on is None
+    apart = [record for record in runs("steady", 0.1, 0.7) if record.spec.seed == 1]
+    (setting,) = by_setting(summarise([*runs("lucky", 0.6), *apart]))
+    division = _division(setting, set())
+    assert division.ranked_on is None
+    assert division.first is not None
+    assert division.first.summary.label == "steady"
+
+
+def test_no_two_divisions_share_heading_and_mark(make: Callable[..., RunRecord]) -> None:
+    spec = make([[0.5]]).spec
+    changes: list[dict[str, Any]] = [
+        {"limits": {"macs": 6.0001e10}},
+        {"limits": {"macs": 6.0002e10}},
+        {"data_digest": "a" * 63 + "0"},
+        {"data_digest": "a" * 63 + "1"},
+        {"benchmark_options": {"x": 1}},
+        {"benchmark_options": {"x": "1"}},
+    ]
+    records = [replace(make([[0.5]]), spec=spec.model_copy(update=change)) for change in changes]
+    divisions = [_division([item], set()) for item in summarise(records)]
+    assert len({division.words() for division in _marked(divisions)}) == len(changes)
 
 
 def test_nothing_to_accept_is_said(submitted: Path, tmp_path: Path) -> None:
     (run, *_) = sorted((submitted / "mine" / "tiny" / "er").iterdir())
     shutil.copytree(run, tmp_path / "renamed")
     with pytest.raises(OnwardError, match="found none among 1; the first"):
-        leaderboard(collect([tmp_path]))
+        leaderboard(collect([tmp_path]), keys=_keys())
 
 
 def test_every_link_leads_to_a_page_of_the_site(found: Leaderboard, tmp_path: Path) -> None:
@@ -255,7 +339,7 @@ def test_hostile_names_are_text_and_make_no_path(submitted: Path, tmp_path: Path
         options = {"note": "</script><b>"}
         resubmitted(run, tmp_path / "in", method=name, method_options=options)
     resubmitted(run, tmp_path / "in", benchmark=f"b{EVIL}", data=EVIL, periods=[EVIL] * 4)
-    found = leaderboard(collect([tmp_path]))
+    found = leaderboard(collect([tmp_path]), keys=_keys())
     index = write_site(found, tmp_path / "site", tmp_path, title=EVIL)
     written = [path for path in index.parent.rglob("*") if path.is_file()]
     assert len([path for path in written if path.parent.name == "entries"]) == 6
@@ -277,7 +361,7 @@ def test_a_second_build_replaces_the_first_and_nothing_else(
     out = tmp_path / "site"
     write_site(found, out, submitted)
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    write_site(leaderboard(collect([submitted]), PUBLISHED), out, submitted)
+    write_site(leaderboard(collect([submitted]), PUBLISHED, _keys()), out, submitted)
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
     (out / "entries" / "stale.html").write_text("old")
     write_site(found, out, submitted)
@@ -319,7 +403,7 @@ def test_a_page_asks_nobody(found: Leaderboard, tmp_path: Path) -> None:
 def test_one_seed_invents_no_deviation(submitted: Path, tmp_path: Path) -> None:
     (run, *_) = sorted((submitted / "mine" / "tiny" / "er").iterdir())
     shutil.copytree(run, tmp_path / "in" / "tiny" / "er" / run.name)
-    found = leaderboard(collect([tmp_path / "in"]))
+    found = leaderboard(collect([tmp_path / "in"]), keys=_keys())
     (board,) = found.boards
     pages = {entry.summary.spec.without_seed(): "x" for entry in board.entries}
     (row,) = board_table(board, pages)["rows"]

@@ -7,7 +7,7 @@ the data stands above or below anything measured on another. Published rows belo
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import numpy as np
 from onward.benchmarks.rules import rules
 from onward.budget import COMPUTE
 from onward.errors import OnwardError
-from onward.report.comparison import Comparison, compare_methods, decided_best
+from onward.report.comparison import Comparison, compare_methods
 from onward.report.published import PublishedRow
 from onward.report.summary import Summary, by_setting, shown_metrics, summarise
 from onward.results.check_many import check_results
@@ -40,13 +40,15 @@ class Refused:
 class Entry:
     """A method in its division: runs that differ in nothing but their seed.
 
-    ``rank`` is None where the division's first metric was not measured. ``behind`` compares it
-    with the first of the division; None for the first itself, and where no seed is shared.
+    ``rank`` is None where the division's first metric was not measured, and where no key vouches
+    for what was tested: it is not ``verified`` then. ``behind`` compares it with the first of the
+    division; None for the first itself, where no seed is shared, and where nothing is verified.
     """
 
     summary: Summary
     rank: int | None
     behind: Comparison | None
+    verified: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +57,26 @@ class Division:
 
     ``metrics`` are those that its protocol fills; ranks are by the first. ``decided`` says whether
     the paired test puts the first entry above every other. ``mark`` tells it from a division that
-    has the same words: one of an older protocol, say, or with other periods.
+    has the same words: one of an older protocol, say, or with other periods. ``ranked_on`` are the
+    seeds that all ranked entries share, where some have more; None where all have the same, or
+    share none: ranks are by the means then.
     """
 
     entries: tuple[Entry, ...]
     metrics: tuple[str, ...]
     decided: bool
     mark: str = ""
+    ranked_on: tuple[int, ...] | None = None
+
+    @property
+    def first(self) -> Entry | None:
+        """The entry that leads; None where none has a rank."""
+        return self.entries[0] if self.entries[0].rank is not None else None
+
+    @property
+    def ranked(self) -> int:
+        """How many entries have a rank."""
+        return sum(entry.rank is not None for entry in self.entries)
 
     @property
     def spec(self) -> RunSpec:
@@ -163,18 +178,20 @@ def leaderboard(
             "DIR"
         )
     return Leaderboard(
-        boards=tuple(_boards(accepted, published)),
+        boards=tuple(_boards(accepted, published, checked.unverified)),
         refused=tuple(refused),
         checked=len(collected.records) + len(collected.left_out),
         notes=checked.notes,
     )
 
 
-def _boards(records: Iterable[RunRecord], published: Sequence[PublishedRow]) -> list[Board]:
+def _boards(
+    records: Iterable[RunRecord], published: Sequence[PublishedRow], unverified: Set[Path]
+) -> list[Board]:
     divisions: dict[tuple[str, str], list[Division]] = {}
     for setting in by_setting(summarise(records)):
         place = (setting[0].spec.benchmark, setting[0].protocol)
-        divisions.setdefault(place, []).append(_division(setting))
+        divisions.setdefault(place, []).append(_division(setting, unverified))
     return [
         Board(
             benchmark,
@@ -191,34 +208,43 @@ def _marked(divisions: Sequence[Division]) -> Iterator[Division]:
     words = [division.words() for division in divisions]
     for division in divisions:
         spec = division.spec
-        cut = json.dumps([spec.task, spec.protocol, spec.periods], sort_keys=True)
-        mark = hashlib.sha256(cut.encode()).hexdigest()[:4]
+        said = (spec.task, spec.protocol, spec.periods, spec.limits, spec.benchmark_options)
+        cut = json.dumps([*said, spec.data_digest, spec.recipe.get("model")], sort_keys=True)
+        mark = hashlib.sha256(cut.encode()).hexdigest()[:8]
         yield replace(division, mark=mark) if words.count(division.words()) > 1 else division
 
 
-def _division(setting: Sequence[Summary]) -> Division:
+def _division(setting: Sequence[Summary], unverified: Set[Path]) -> Division:
     metrics = tuple(shown_metrics(setting))
-    if not metrics:
-        return Division(tuple(Entry(item, None, None) for item in setting), (), decided=False)
-    headline = metrics[0]
-
-    def quality(item: Summary) -> float:
-        return item.metrics[headline].mean
-
-    ordered = sorted(setting, key=lambda item: (np.isnan(quality(item)), -quality(item)))
-    first = ordered[0]
+    sure = [item for item in setting if not any(r.path in unverified for r in item.records)]
+    measured = [item for item in sure if metrics and item.metrics[metrics[0]].known]
+    ranked_on = _shared_seeds(measured)
+    quality = {item: _mean(item, metrics[0], ranked_on) for item in measured}
+    ordered = sorted(measured, key=lambda item: -quality[item])
     entries = []
     for item in ordered:
-        above = sum(quality(other) > quality(item) for other in ordered)
-        entries.append(
-            Entry(
-                item,
-                None if np.isnan(quality(item)) else above + 1,
-                None if item is first else compare_methods(item, first, headline),
-            )
-        )
-    best = decided_best(ordered, headline)
-    return Division(tuple(entries), metrics, decided=best is first)
+        above = sum(other > quality[item] for other in quality.values())
+        first = item is ordered[0]
+        behind = None if first else compare_methods(item, ordered[0], metrics[0])
+        entries.append(Entry(item, above + 1, behind))
+    decided = len(entries) > 1 and all(
+        entry.behind is not None and entry.behind.verdict.answer == "worse" for entry in entries[1:]
+    )
+    others = [item for item in setting if item not in quality]
+    entries += [Entry(item, None, None, verified=item in sure) for item in others]
+    return Division(tuple(entries), metrics, decided, ranked_on=ranked_on)
+
+
+def _shared_seeds(ranked: Sequence[Summary]) -> tuple[int, ...] | None:
+    """Return the seeds that all have, where not all have the same; None where none is shared."""
+    if len({item.seeds for item in ranked}) < 2:
+        return None
+    return tuple(seed for seed in ranked[0].seeds if all(seed in r.seeds for r in ranked)) or None
+
+
+def _mean(item: Summary, metric: str, seeds: tuple[int, ...] | None) -> float:
+    values = zip(item.seeds, item.metrics[metric].values, strict=True)
+    return float(np.mean([value for seed, value in values if seeds is None or seed in seeds]))
 
 
 def budget_words(spec: RunSpec) -> str:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from onward.errors import first_few
 from onward.metrics.paired import Verdict
 from onward.report.comparison import decided_best
 from onward.report.leaderboard import Board, Division, Entry, memory_words
@@ -13,6 +14,7 @@ from onward.report.words import metric_words
 
 SUBMITTED, PUBLISHED = "submitted", "published"
 _AS_PUBLISHED = "as published"
+_UNSURE = {"note": "targets not verified"}
 
 
 def board_table(board: Board, pages: Mapping[str, str]) -> dict[str, Any]:
@@ -32,7 +34,7 @@ def board_table(board: Board, pages: Mapping[str, str]) -> dict[str, Any]:
     editions = list(dict.fromkeys(row.data for row in board.published))
     rows, groups = [], []
     for division in board.divisions:
-        groups.append(f"ranked here: {division.words()}")
+        groups.append(_heading(division))
         best = _best(division, metrics)
         for entry in division.entries:
             page = pages[entry.summary.spec.without_seed()]
@@ -51,6 +53,15 @@ def board_table(board: Board, pages: Mapping[str, str]) -> dict[str, Any]:
         "groups": groups,
         "words": ["row", "rows"],
     }
+
+
+def _heading(division: Division) -> str:
+    if division.first is None:
+        return f"not ranked: {division.words()}"
+    if division.ranked_on is None:
+        return f"ranked here: {division.words()}"
+    seeds = first_few(division.ranked_on, most=10)
+    return f"ranked here, on the seeds that all have ({seeds}): {division.words()}"
 
 
 def _columns(metrics: list[str]) -> list[dict[str, Any]]:
@@ -89,7 +100,7 @@ def _submitted(entry: Entry, division: Division, metrics: list[str], page: str) 
         behind = [*_numbers(entry.behind.gain), _decided(entry.behind.verdict)]
     return {
         "cells": [
-            {"text": summary.label, "href": f"../{page}"},
+            {"text": summary.label, "href": f"../{page}", **({} if entry.verified else _UNSURE)},
             entry.rank,
             *(_measure(summary.metrics.get(name)) for name in metrics),
             behind,
@@ -140,7 +151,7 @@ def _value(value: PublishedValue | None) -> list[Any] | None:
 
 def _best(division: Division, metrics: list[str]) -> dict[str, list[int]]:
     """Return the columns in which an entry is decided to be best, by its label."""
-    summaries = [entry.summary for entry in division.entries]
+    summaries = [entry.summary for entry in division.entries if entry.verified]
     found: dict[str, list[int]] = {}
     for at, name in enumerate(metrics):
         best = decided_best(summaries, name) if name in division.metrics else None

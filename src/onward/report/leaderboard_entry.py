@@ -6,7 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pydantic
 
-from onward.errors import OnwardError
+from onward.errors import OnwardError, first_few
 from onward.report.commands import commands
 from onward.report.figures import score_limits
 from onward.report.leaderboard import Division, Entry, amount
@@ -68,14 +68,22 @@ def _machines(summary: Summary) -> list[Environment]:
 
 def _standing(entry: Entry, division: Division) -> str:
     """Say in a sentence where an entry stands, and how sure that is."""
+    if not entry.verified:
+        return (
+            "Not ranked, targets not verified: no key is known that says what it had to be tested "
+            "on. Whoever has the data can make one, with onward data key."
+        )
     if entry.rank is None:
         return "Not ranked: the metric that its division is ranked by was not measured."
     name = metric_words(division.metrics[0])[0]
     score = entry.summary.metrics[division.metrics[0]].percent()
-    count = len(division.entries)
+    count = division.ranked
     place = f"Rank {entry.rank} of {count} by {name}: {score} %."
     if count == 1:
-        return f"The only entry of its division so far: {name} {score} %."
+        return f"The only ranked entry of its division so far: {name} {score} %."
+    if division.ranked_on is not None:
+        seeds = first_few(division.ranked_on, most=10)
+        place += f" Ranks are by the seeds that all entries have: {seeds}."
     if entry.behind is None:
         sure = (
             "Every other entry is decided to be behind"

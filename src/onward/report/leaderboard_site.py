@@ -142,13 +142,16 @@ def _described(board: Board, page: str, entries: dict[str, str]) -> dict[str, An
         "leaders": [
             {
                 "division": division,
-                "label": division.entries[0].summary.label,
-                "page": entries[division.entries[0].summary.spec.without_seed()],
+                "label": division.first.summary.label,
+                "page": entries[division.first.summary.spec.without_seed()],
                 "metric": metric_words(division.metrics[0])[0] if division.metrics else "",
-                "score": _headline(division.entries[0].summary, division.metrics),
+                "score": _headline(division.first.summary, division.metrics),
+                "seeds": len(division.first.summary.seeds),
             }
             for division in board.divisions
+            if division.first is not None
         ],
+        "unranked": [division for division in board.divisions if division.first is None],
         "papers": list(dict.fromkeys(row.paper for row in board.published)),
     }
 
@@ -188,10 +191,12 @@ def _as_data(
                         "recipe": division.recipe,
                         "budget": division.budget,
                         "ranked_by": division.metrics[0] if division.metrics else None,
+                        "ranked_on_seeds": division.ranked_on,
                         "decided": division.decided,
                         "entries": [
                             {
                                 "rank": entry.rank,
+                                "verified": entry.verified,
                                 "label": entry.summary.label,
                                 "method": entry.summary.spec.method,
                                 "seeds": list(entry.summary.seeds),

@@ -9,14 +9,22 @@ from onward.errors import DamagedFolderError, OnwardError, first_few
 from onward.results.check_rules import Rules, broken_rules
 from onward.results.keys import Key, Keys, known_keys, named_test
 from onward.results.predictions import POOLED
-from onward.results.read import check_checkpoint, check_mark, checkpoints, read_manifest
+from onward.results.read import (
+    check_checkpoint,
+    check_mark,
+    checkpoints,
+    read_environment,
+    read_manifest,
+)
 from onward.results.recomputed import Cell, Recomputed, recomputed
 from onward.results.record import RunRecord, load_record
 from onward.results.schema import Manifest, RunSpec, Score
 from onward.tasks import TASKS
 from onward.types import PERIOD, tested_periods
 
-_WRITTEN = re.compile(r"(spec|env|cost)\.json|(scores|curve)\.jsonl|predictions/\d{3,}\.parquet")
+_WRITTEN = re.compile(
+    r"(spec|env|cost)\.json|(scores|curve)\.jsonl|predictions/([0-9]{3}|[1-9][0-9]{3,})\.parquet"
+)
 # So many tests are named one by one; where more of them are wrong, all have one reason.
 _EACH = 3
 _ROUNDING = 1e-12
@@ -47,8 +55,10 @@ class CheckedRun:
         The hash of each test, as the stored decisions have it.
     answers
         A hash of all decisions; None where none were kept.
-    key_known
-        Whether a key has told what these tests must be.
+    vouched
+        Whether a key says that these tests are what they must be.
+    marks
+        A byte of each decision, see `onward.results.recomputed.Recomputed`.
     """
 
     folder: Path
@@ -56,7 +66,8 @@ class CheckedRun:
     spec: RunSpec | None = None
     tests: Key = field(default_factory=dict)
     answers: str | None = None
-    key_known: bool = False
+    vouched: bool = False
+    marks: bytes = b""
 
 
 def check_folder(
@@ -91,6 +102,7 @@ def check_run(folder: Path, keys: Keys | None = None, rules: Rules | None = None
             check_mark(folder, name, expected)
         for checkpoint in checkpoints(folder):
             check_checkpoint(checkpoint)
+        read_environment(folder, manifest)
         record = load_record(folder)
     except OnwardError as error:
         return CheckedRun(folder, (str(error),))
@@ -108,15 +120,25 @@ def check_run(folder: Path, keys: Keys | None = None, rules: Rules | None = None
         again = recomputed(record)
     except DamagedFolderError as error:
         return CheckedRun(folder, (*problems, str(error)), spec)
-    key = (known_keys() if keys is None else keys).find(spec)
+    keys = known_keys() if keys is None else keys
+    key = keys.find(spec)
+    vouched = again.key == key or keys.vouches(spec, again.key)
+    if key is None and not vouched and manifest.complete and keys.expects(spec):
+        problems.append(
+            f"targets cannot be vouched for: keys of {spec.benchmark} on {spec.data}, protocol "
+            f"{spec.protocol['name']}, seed {spec.seed} are known, and none has these samples and "
+            "targets. If they are cut in a way of their own, make a key of it, with onward data "
+            "key, and check against it: --key key.json"
+        )
     problems += [
+        *keys.misnamed(spec),
         *_missing_cells(record, key or again.key),
         *_scores_differ(record, again),
         *_curve_differs(record, again),
         *_tests_differ(again, key),
     ]
     answers = again.answers if record.decisions else None
-    return CheckedRun(folder, tuple(problems), spec, again.key, answers, key is not None)
+    return CheckedRun(folder, tuple(problems), spec, again.key, answers, vouched, again.marks)
 
 
 def _folder_differs(folder: Path, spec: RunSpec, manifest: Manifest) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Did a run keep to the rules? What its spec allows, and what it says that it spent."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
@@ -30,13 +31,16 @@ def broken_rules(record: RunRecord, rules: Rules) -> Iterator[str]:
     protocol = rules.get((spec.benchmark, spec.protocol["name"]))
     if protocol is not None:
         yield from _another_protocol(spec, protocol)
+    yield from _no_limits(spec)
     yield from _raised(spec, protocol)
     yield from _spent(record)
 
 
 def _another_protocol(spec: RunSpec, protocol: Protocol) -> Iterator[str]:
     unsaid = {field.name: field.default for field in fields(Protocol)}
-    for name in _SAME:
+    # How finely an online stream is shown may be asked for, but where batches have rules.
+    fixed = not protocol.limits.keys().isdisjoint({"batch_size", "new_in_batch"})
+    for name in (*_SAME, *(["batch"] if fixed else [])):
         expected, found = getattr(protocol, name), spec.protocol.get(name, unsaid[name])
         found = tuple(found) if isinstance(found, list) else found
         if found != expected:
@@ -44,6 +48,15 @@ def _another_protocol(spec: RunSpec, protocol: Protocol) -> Iterator[str]:
                 f"its protocol {protocol.name} says {name} = {found!r}, that of {spec.benchmark} "
                 f"says {expected!r}"
             )
+
+
+def _no_limits(spec: RunSpec) -> Iterator[str]:
+    """Yield what stands among the limits and limits nothing."""
+    for name, limit in spec.limits.items():
+        if name not in LIMITS:
+            yield f"expected limits among {', '.join(LIMITS)}, found {name!r}"
+        elif not math.isfinite(limit) or limit < 0:
+            yield f"expected a number of 0 or more as the limit of {name}, found {limit}"
 
 
 def _raised(spec: RunSpec, protocol: Protocol | None) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Many run folders at once: what can be read, and what was left out and why."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,11 @@ def _require_comparable(record: RunRecord) -> None:
             raise DamagedFolderError(
                 f"expected a score {task.headline} in every cell of {record.path}, found "
                 f"{', '.join(scores) or 'none'}; move that folder away and run again"
+            )
+        if not all(value is None or math.isfinite(value) for value in scores.values()):
+            raise DamagedFolderError(
+                f"expected numbers in every cell of {record.path}, found {scores}; move that "
+                "folder away and run again"
             )
 
 

@@ -7,14 +7,14 @@ every one of its scores follows from them.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from onward.errors import OnwardError
 from onward.files import storage, write_atomic
@@ -25,6 +25,7 @@ from onward.types import Array
 
 Key = Mapping[str, str]
 """The hash of every test, by the name that `name_of_test` gives it."""
+Editions = Mapping[str, frozenset[tuple[str, str]]]
 _EVERY_SEED = "any"
 
 
@@ -101,16 +102,32 @@ def key_of(record: RunRecord) -> Key:
     return found
 
 
+def edition(digest: str) -> str:
+    """Return the part of a data hash that is the data's own; what was read with it may follow."""
+    return digest[:64]
+
+
 def run_name(stream: str, protocol: str, seed: int | str) -> str:
     """Name what is tested: the data and its cut, what is tested when, and whose split it is."""
     return f"{stream}/{protocol}/{seed}"
 
 
 class Keys:
-    """Keys by the name of what is tested."""
+    """Keys by the name of what is tested.
 
-    def __init__(self, by_name: Mapping[str, Key] | None = None) -> None:
+    Parameters
+    ----------
+    by_name
+        The keys.
+    editions
+        What data is called, as benchmark and data, by its hash.
+    """
+
+    def __init__(
+        self, by_name: Mapping[str, Key] | None = None, editions: Editions | None = None
+    ) -> None:
         self.by_name = dict(by_name or {})
+        self.editions = dict(editions or {})
 
     @staticmethod
     def of_seeds(stream: str, protocol: str, by_seed: Mapping[int, Key]) -> "Keys":
@@ -136,13 +153,33 @@ class Keys:
         Which inputs are read, or which weights a model starts from, are options of a benchmark too,
         and do not change what is tested.
         """
-        data = f"{spec.data_digest[:16]}-"
+        return any(key == found for key in self._of(spec, [spec.data_digest]))
+
+    def expects(self, spec: RunSpec) -> bool:
+        """Say whether there are keys of such data, by hash or by name, protocol and seed."""
+        name = (spec.benchmark, spec.data)
+        called = [digest for digest, names in self.editions.items() if name in names]
+        return any(True for _ in self._of(spec, [spec.data_digest, *called]))
+
+    def misnamed(self, spec: RunSpec) -> Iterator[str]:
+        """Yield where known data goes by the name of other data."""
+        for digest, names in self.editions.items():
+            if digest[:16] != spec.data_digest[:16]:
+                continue
+            if digest != edition(spec.data_digest):
+                yield f"expected the data hash {digest}, found {spec.data_digest}"
+            # What follows a colon is a folder's name, and everybody has their own.
+            kinds = {(benchmark, data.partition(":")[0]) for benchmark, data in names}
+            if (spec.benchmark, spec.data.partition(":")[0]) not in kinds:
+                known = " or ".join(f"{benchmark} on {data}" for benchmark, data in sorted(names))
+                yield f"its data is, by its hash, {known}; it says {spec.benchmark} on {spec.data}"
+
+    def _of(self, spec: RunSpec, digests: Iterable[str]) -> Iterator[Key]:
+        starts = tuple(f"{digest[:16]}-" for digest in digests)
         ends = tuple(f"/{spec.protocol['name']}/{seed}" for seed in (spec.seed, _EVERY_SEED))
-        return any(
-            key == found
-            for name, key in self.by_name.items()
-            if name.startswith(data) and name.endswith(ends)
-        )
+        for name, key in self.by_name.items():
+            if name.startswith(starts) and name.endswith(ends):
+                yield key
 
     def __len__(self) -> int:
         return len(self.by_name)
@@ -155,7 +192,10 @@ class Keys:
                     f"expected one key for {name}, found two that differ. Use the one of whoever "
                     "published the data, or make it again: onward data key"
                 )
-        return Keys({**self.by_name, **others.by_name})
+        editions = dict(self.editions)
+        for digest, names in others.editions.items():
+            editions[digest] = editions.get(digest, frozenset()) | names
+        return Keys({**self.by_name, **others.by_name}, editions)
 
 
 class _Entry(Stored):
@@ -164,9 +204,10 @@ class _Entry(Stored):
 
 
 class _File(Stored):
-    """A file of keys: each with the names of all that is tested on it."""
+    """A file of keys: each with the names of all that is tested on it; and what data is called."""
 
     schema_version: Literal[1] = 1
+    editions: dict[str, list[tuple[str, str]]] = Field(default_factory=dict)
     keys: list[_Entry]
 
 
@@ -184,7 +225,10 @@ def encoded(keys: Keys) -> bytes:
     entries = [_Entry(runs=sorted(names), tests=dict(key)) for key, names in shared.items()]
     entries.sort(key=lambda entry: entry.runs)
     lines = ",\n".join(entry.model_dump_json() for entry in entries)
-    return f'{{"schema_version":1,"keys":[\n{lines}\n]}}\n'.encode()
+    called = {digest: sorted(names) for digest, names in sorted(keys.editions.items())}
+    editions = json.dumps(called, separators=(",", ":"))
+    head = f'{{"schema_version":1,"editions":{editions},"keys":['
+    return f"{head}\n{lines}\n]}}\n".encode()
 
 
 def read_keys(path: Path) -> Keys:
@@ -207,9 +251,12 @@ def known_keys() -> Keys:
 
 def _decoded(content: bytes, where: str) -> Keys:
     try:
-        entries: Iterable[_Entry] = _File.model_validate_json(content).keys
+        file = _File.model_validate_json(content)
     except ValidationError as error:
         raise OnwardError(
             f"expected a file of keys, as onward data key writes it, found another one in {where}"
         ) from error
-    return Keys({name: entry.tests for entry in entries for name in entry.runs})
+    return Keys(
+        {name: entry.tests for entry in file.keys for name in entry.runs},
+        {digest: frozenset(names) for digest, names in file.editions.items()},
+    )

@@ -114,7 +114,7 @@ def decode(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
         if any(column.null_count for column in table.columns):
             raise ValueError("empty values")
         return table, tuple(map(str, json.loads(table.schema.metadata[b"classes"])))
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError, RecursionError) as error:
         raise DamagedFolderError(
             f"expected stored predictions in {path}, found a file that cannot be read ({error}); "
             "move the run folder away and run again"

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -9,7 +10,16 @@ from typing import TypeVar
 import pydantic
 
 from onward.errors import DamagedFolderError, OnwardError
-from onward.results.schema import SCHEMA, Cost, FileMark, Manifest, Point, RunSpec, Score
+from onward.results.schema import (
+    SCHEMA,
+    Cost,
+    Environment,
+    FileMark,
+    Manifest,
+    Point,
+    RunSpec,
+    Score,
+)
 
 _MOVE = "move that folder away and run again; nothing in it has been changed"
 
@@ -26,10 +36,12 @@ def check_mark(folder: Path, name: str, expected: FileMark) -> bytes:
     """Return the committed part of a file; raise if it is not what was committed."""
     try:
         with (folder / name).open("rb") as file:
-            content = file.read(expected.size)
-    except OSError as error:
+            # A size that was made up must not ask for as much memory.
+            content = file.read(min(expected.size, os.fstat(file.fileno()).st_size))
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         raise DamagedFolderError(
-            f"expected {name} in {folder}, found none ({error.strerror}); {_MOVE}"
+            f"expected {name} in {folder}, found none ({why}); {_MOVE}"
         ) from error
     found = hashlib.sha256(content).hexdigest()
     if found != expected.sha256:
@@ -58,9 +70,14 @@ def _versioned(folder: Path, name: str, kind: type[T]) -> T:
     try:
         text = (folder / name).read_bytes()
         version = json.loads(text)["schema_version"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedFolderError(f"{name} in {folder} is damaged; {_MOVE}") from error
-    if isinstance(version, int) and version > SCHEMA:
+    if type(version) is not int or version < 1:
+        raise DamagedFolderError(
+            f"{name} in {folder} is damaged: expected a version of 1 or more, found {version!r}; "
+            f"{_MOVE}"
+        )
+    if version > SCHEMA:
         raise OnwardError(
             f"{folder} was written by a newer Onward (folder version {version}); this one "
             f"reads up to {SCHEMA}. Upgrade Onward to read it"
@@ -102,7 +119,21 @@ def read_cost(folder: Path, manifest: Manifest) -> Cost | None:
             f"found none; {_MOVE}"
         )
     content = check_mark(folder, "cost.json", manifest.files["cost.json"])
-    return _parsed(folder, "cost.json", Cost, content)
+    cost = _parsed(folder, "cost.json", Cost, content)
+    unsaid = Cost.model_fields.keys() - cost.model_fields_set
+    if unsaid:
+        raise DamagedFolderError(
+            f"cost.json in {folder} is damaged: it says nothing of {min(unsaid)}; {_MOVE}"
+        )
+    return cost
+
+
+def read_environment(folder: Path, manifest: Manifest) -> Environment | None:
+    """Return where a run was begun; None where its folder does not say."""
+    if "env.json" not in manifest.files:
+        return None
+    content = check_mark(folder, "env.json", manifest.files["env.json"])
+    return _parsed(folder, "env.json", Environment, content)
 
 
 def checkpoints(folder: Path) -> list[Path]:

@@ -32,11 +32,14 @@ class Recomputed:
         The hashes of the tests after each period.
     answers
         A hash of every single decision on every sample.
+    marks
+        A byte of each decision, so that two runs can be asked how many of theirs are alike.
     """
 
     scores: Mapping[Cell, tuple[dict[str, float | None], int]]
     tests: Mapping[int, Key]
     answers: str
+    marks: bytes
 
     @cached_property
     def key(self) -> Key:
@@ -59,6 +62,7 @@ def recomputed(record: RunRecord) -> Recomputed:
     scores: dict[Cell, tuple[dict[str, float | None], int]] = {}
     tests: dict[int, Key] = {}
     answers = hashlib.sha256()
+    marks = []
     for learned_upto in record.decisions:
         table, classes = record.decisions[learned_upto]
         try:
@@ -73,14 +77,24 @@ def recomputed(record: RunRecord) -> Recomputed:
                 )
             tests[learned_upto] = tested_in(table, classes)
             ids = table.column("id").to_pylist()
+            said = decisions.astype("<f8")
         except (ArithmeticError, LookupError, TypeError, ValueError, pa.ArrowException) as error:
             raise DamagedFolderError(
                 f"expected decisions of the task kind {task.name} after period {learned_upto}, "
                 f"found what cannot be scored ({error})"
             ) from error
         answers.update(json.dumps([learned_upto, ids, decisions.shape]).encode())
-        answers.update(decisions.astype("<f8").tobytes())
-    return Recomputed(scores, tests, answers.hexdigest())
+        answers.update(said.tobytes())
+        marks.append(_marks(said))
+    return Recomputed(scores, tests, answers.hexdigest(), b"".join(marks))
+
+
+def _marks(decisions: Array) -> bytes:
+    rows = np.ascontiguousarray(decisions.reshape(len(decisions), -1)).view("<u8")
+    # Odd weights that fill all bits: what differs has another byte, but for one case in 256.
+    weights = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) | 1
+    mixed = (rows ^ (rows >> np.uint64(29))) * weights
+    return bytes((mixed.sum(axis=1, dtype=np.uint64) >> np.uint64(56)).astype(np.uint8))
 
 
 def _scored(

@@ -159,7 +159,7 @@ def load_record(folder: Path) -> RunRecord:
     for name, expected in manifest.files.items():
         if name == "spec.json" or name.startswith("predictions/"):
             check_mark(folder, name, expected)
-        if name.startswith("predictions/") and Path(name).stem.isdigit():
+        if name.startswith("predictions/") and Path(name).stem.isdecimal():
             kept[int(Path(name).stem)] = folder / name
     spec, scores = read_spec(folder), read_scores(folder, manifest)
     periods = range(len(spec.periods))

@@ -46,7 +46,7 @@ def stream_name(
     periods
         The names of the periods.
     """
-    cut = [options, protocol.get("labelled"), periods]
+    cut = [options, protocol.get("labelled", 1.0), periods]
     if protocol.get("tests") == "last":  # one period then holds what the others brought
         cut.append("last")
     way = hashlib.sha256(json.dumps(cut, sort_keys=True).encode()).hexdigest()
@@ -85,6 +85,13 @@ class RunSpec(Stored):
     def _says_what_is_tested(cls, protocol: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(protocol.get("name"), str) or protocol.get("tests") not in TESTS:
             raise ValueError("expected a protocol with a name and what it tests")
+        limits, exempt = protocol.get("limits", {}), protocol.get("exempt", ())
+        if not isinstance(limits, dict) or not all(
+            isinstance(limit, int | float) for limit in limits.values()
+        ):
+            raise ValueError("expected the limits of a protocol as numbers by name")
+        if not isinstance(exempt, list | tuple) or not all(isinstance(n, str) for n in exempt):
+            raise ValueError("expected the names of the methods that a protocol exempts")
         return protocol
 
     @property
@@ -153,15 +160,15 @@ class Point(Stored):
 class Cost(Stored):
     """What a run spent. Work lost to a kill and done again is counted once."""
 
-    cpu_seconds: float = 0.0
-    wall_seconds: float = 0.0
-    peak_memory_bytes: int = 0
-    samples: int = 0
-    iterations: int = 0
-    macs: int = 0
-    parameters: int = 0
-    stored_samples: int = 0
-    stored_bytes: int = 0
+    cpu_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    wall_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    peak_memory_bytes: int = Field(default=0, ge=0)
+    samples: int = Field(default=0, ge=0)
+    iterations: int = Field(default=0, ge=0)
+    macs: int = Field(default=0, ge=0)
+    parameters: int = Field(default=0, ge=0)
+    stored_samples: int = Field(default=0, ge=0)
+    stored_bytes: int = Field(default=0, ge=0)
 
 
 class Progress(Stored):
@@ -178,7 +185,7 @@ class Progress(Stored):
 class FileMark(Stored):
     """The committed part of a file: its first `size` bytes, and their hash."""
 
-    size: int
+    size: int = Field(ge=0)
     sha256: str
 
 
