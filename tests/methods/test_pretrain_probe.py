@@ -67,6 +67,19 @@ def test_options_are_checked(options: dict[str, object], message: str) -> None:
         onward.run(tiny, "pretrain_probe", options=options)
 
 
+def test_multiply_accumulates_pay_for_all_steps_that_they_can() -> None:
+    tiny = tiny_benchmark("semi_supervised", images=True)
+    bare = onward.run(tiny, "pretrain_probe", options={"epochs": 0}).cost
+    once = onward.run(tiny, "pretrain_probe", options={"epochs": 1}).cost
+    assert bare
+    assert once
+    step, periods = (once.macs - bare.macs) // 4, 4
+    limit = bare.macs // periods + 3 * step
+    cost = onward.run(tiny, "pretrain_probe", options={"epochs": 9}, limits={"macs": limit}).cost
+    assert cost
+    assert periods * (limit - step) - step < cost.macs <= periods * limit
+
+
 def test_what_was_saved_answers_as_before(tmp_path: Path) -> None:
     tiny = tiny_benchmark("semi_supervised", images=True)
     stream, budget = tiny.stream(0), Budget({})

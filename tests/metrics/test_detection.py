@@ -206,3 +206,18 @@ def test_wrong_input_is_refused() -> None:
         mean_average_precision([one], [one], iou={2: 0.5})
     with pytest.raises(ValueError, match="coco or voc"):
         mean_average_precision([one], [one], form="11-point")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("side", [1e-3, 1.0, 1e3])
+def test_boxes_of_any_size_overlap_alike(side: float) -> None:
+    truth = [{"boxes": [[0.0, 0.0, side, side]], "labels": [0]}]
+    near = [{"boxes": [[0.0, 0.0, side, 0.7 * side]], "labels": [0], "scores": [1.0]}]
+    assert average_precision(near, truth, iou=0.6) == {0: 1.0}
+    assert average_precision(near, truth, iou=0.8) == {0: 0.0}
+
+
+def test_boxes_without_area_overlap_nothing() -> None:
+    empty = [[2.0, 2.0, 2.0, 2.0]]
+    truth = [{"boxes": empty, "labels": [0]}]
+    found = [{"boxes": empty, "labels": [0], "scores": [1.0]}]
+    assert average_precision(found, truth, iou=0.5) == {0: 0.0}

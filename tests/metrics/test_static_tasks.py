@@ -39,6 +39,10 @@ def test_as_scikit_learn(answered: tuple[np.ndarray, np.ndarray, np.ndarray]) ->
     assert metrics.macro_f1(answers, classes) > everything
 
 
+def test_one_answer_counts_where_nobody_says_how_many() -> None:
+    assert metrics.top_k([[0, 1], [1, 0]], [0, 0]) == 0.5
+
+
 def test_the_worst_group() -> None:
     answers, classes = [[0, 1], [1, 0], [0, 1], [1, 2], [2, 0]], [0, 0, 0, 2, 0]
     groups = [3, 3, 9, 9, 5]
