@@ -4,19 +4,17 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-import pydantic
 
-from onward.errors import OnwardError, first_few
+from onward.errors import first_few
 from onward.report.commands import commands
 from onward.report.figures import score_limits
 from onward.report.leaderboard import Division, Entry, amount
-from onward.report.provenance import StreamCard, environments, stream_card
+from onward.report.provenance import environments, readable_card
 from onward.report.style import INK, MAP
 from onward.report.summary import MISSING, Summary
 from onward.report.words import metric_words
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
-from onward.results.schema import Environment
 
 _COSTS = {
     "cpu_seconds": ("CPU seconds", 1),
@@ -46,24 +44,9 @@ def entry_content(entry: Entry, division: Division) -> dict[str, Any]:
         "costs": _costs(summary),
         "commands": commands(record.spec for record in summary.records),
         "spec": spec.model_copy(update={"seed": 0}).model_dump_json(indent=1),
-        "card": card_of(summary),
-        "machines": _machines(summary),
+        "card": readable_card(summary.records),
+        "machines": environments(summary.records),
     }
-
-
-def card_of(summary: Summary) -> StreamCard | None:
-    """Return the card of an entry's stream; None where there is none that can be read."""
-    try:
-        return stream_card(summary.records)
-    except OnwardError:
-        return None
-
-
-def _machines(summary: Summary) -> list[Environment]:
-    try:
-        return environments(summary.records)
-    except (OnwardError, pydantic.ValidationError):
-        return []
 
 
 def _standing(entry: Entry, division: Division) -> str:

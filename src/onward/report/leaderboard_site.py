@@ -13,7 +13,8 @@ from onward.errors import OnwardError
 from onward.files import replace_folder, storage
 from onward.report.leaderboard import Board, Leaderboard, Refused
 from onward.report.leaderboard_board import board_table
-from onward.report.leaderboard_entry import card_of, entry_content
+from onward.report.leaderboard_entry import entry_content
+from onward.report.provenance import readable_card
 from onward.report.rendering import render
 from onward.report.summary import Summary
 from onward.report.words import metric_words
@@ -138,7 +139,7 @@ def _described(board: Board, page: str, entries: dict[str, str]) -> dict[str, An
         "page": page,
         "protocol_words": str(board.divisions[0].spec.protocol.get("summary", "")),
         "runs": sum(len(summary.records) for summary in summaries),
-        "card": next((card for each in summaries if (card := card_of(each))), None),
+        "card": next((card for each in summaries if (card := readable_card(each.records))), None),
         "leaders": [
             {
                 "division": division,

@@ -13,7 +13,6 @@ from PIL import Image
 
 from onward.errors import DamagedFolderError, OnwardError
 from onward.report.words import joined
-from onward.results.read import check_mark, read_manifest
 from onward.results.record import RunRecord
 from onward.results.schema import Environment
 from onward.results.stream_card import DOMAINS
@@ -143,18 +142,12 @@ def _environments(records: Iterable[RunRecord]) -> tuple[list[Environment], int]
     found: list[Environment] = []
     unread = 0
     for record in records:
-        if record.path is None:
-            continue
         try:
-            manifest = read_manifest(record.path)
-            if manifest is None or "env.json" not in manifest.files:
-                continue
-            content = check_mark(record.path, "env.json", manifest.files["env.json"])
-            environment = Environment.model_validate_json(content)
-        except (OnwardError, pydantic.ValidationError):
+            environment = record.environment
+        except OnwardError:
             unread += 1
             continue
-        if environment not in found:
+        if environment is not None and environment not in found:
             found.append(environment)
     return found, unread
 

@@ -14,11 +14,12 @@ from onward.results.read import (
     check_mark,
     read_cost,
     read_curve,
+    read_environment,
     read_manifest,
     read_scores,
     read_spec,
 )
-from onward.results.schema import Cost, Manifest, Point, RunSpec, Score
+from onward.results.schema import Cost, Environment, Manifest, Point, RunSpec, Score
 from onward.tasks import TASKS
 from onward.types import PERIOD
 
@@ -38,6 +39,14 @@ class RunRecord:
     path: Path | None
     decisions: Mapping[int, tuple[pa.Table, tuple[str, ...]]]
     points: tuple[Point, ...] = ()
+
+    @property
+    def environment(self) -> Environment | None:
+        """Where it was begun; None where its folder does not say."""
+        manifest = None if self.path is None else read_manifest(self.path)
+        if self.path is None or manifest is None:
+            return None
+        return read_environment(self.path, manifest)
 
     @property
     def complete(self) -> bool:

@@ -23,20 +23,16 @@ def retrieval_picture(setting: Sequence[Summary], card: StreamCard | None) -> li
         Panel(heading, {item.label: _in_the_end(item, way, PERIOD) for item in setting[:MOST]})
         for way, heading in _WAYS.items()
     ]
-    if not all(panel.known for panel in panels):
-        return []
-    periods = setting[0].spec.periods
-    words = " ".join(f"{panel.title}: {spoken(panel, periods)}." for panel in panels)
-    return [
-        Picture(
-            "Retrieval, year by year",
-            line_panels(panels, periods, "recall at 1", "tested on"),
-            "The model that has learned the whole stream, on the test of each period; the "
-            "first was learned longest ago. One candidate among all of a test is "
-            "right. The band is one deviation over seeds.",
-            f"Recall at 1 of the last model. {words}",
-        )
-    ]
+    return _side_by_side(
+        panels,
+        setting[0].spec.periods,
+        "Retrieval, year by year",
+        "recall at 1",
+        "The model that has learned the whole stream, on the test of each period; the first was "
+        "learned longest ago. One candidate among all of a test is right. The band is one "
+        "deviation over seeds.",
+        "Recall at 1 of the last model. ",
+    )
 
 
 def zero_shot_picture(setting: Sequence[Summary], card: StreamCard | None) -> list[Picture]:
@@ -50,19 +46,31 @@ def zero_shot_picture(setting: Sequence[Summary], card: StreamCard | None) -> li
     when = Panel("just after the period", {item.label: _when_new(item) for item in kept})
     last = {item.label: _in_the_end(item, None, _ZERO_SHOT) for item in kept}
     panels = [when, Panel("in the end", last)]
+    return _side_by_side(
+        panels,
+        setting[0].spec.periods,
+        "Zero-shot: the words for a class",
+        "right classes",
+        "Each image is compared with a sentence for every class; nothing was trained to classify. "
+        "Left, the model that has just learned the period; right, the last one.",
+        "Zero-shot accuracy, ",
+    )
+
+
+def _side_by_side(
+    panels: Sequence[Panel],
+    periods: Sequence[str],
+    title: str,
+    score: str,
+    caption: str,
+    spoken_first: str,
+) -> list[Picture]:
+    """Return one picture of all panels, tested period by period; none where one is empty."""
     if not all(panel.known for panel in panels):
         return []
-    periods = setting[0].spec.periods
     words = " ".join(f"{panel.title}: {spoken(panel, periods)}." for panel in panels)
-    return [
-        Picture(
-            "Zero-shot: the words for a class",
-            line_panels(panels, periods, "right classes", "tested on"),
-            "Each image is compared with a sentence for every class; nothing was trained to "
-            "classify. Left, the model that has just learned the period; right, the last one.",
-            f"Zero-shot accuracy, {words}",
-        )
-    ]
+    figure = line_panels(panels, periods, score, "tested on")
+    return [Picture(title, figure, caption, spoken_first + words)]
 
 
 def _in_the_end(item: Summary, metric: str | None, test: str) -> Array:
