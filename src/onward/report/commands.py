@@ -10,6 +10,8 @@ from onward.results.schema import RunSpec
 
 # Options of the command line that have another name in a spec.
 _RENAMED = {"feature_columns": "feature_column"}
+# Those whose no is a flag of its own.
+_OTHERWISE = {"day_first": "--month-first"}
 
 
 def commands(specs: Iterable[RunSpec]) -> list[str]:
@@ -82,6 +84,8 @@ def _option(name: str, value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from (flag, str(item))
+    elif value is False and name in _OTHERWISE:
+        yield _OTHERWISE[name]
     elif value not in (None, False):
         yield from (flag, str(value))
 
