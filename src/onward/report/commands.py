@@ -96,5 +96,20 @@ def _pair(name: str, value: Any) -> str:
 
 
 def as_words(options: Mapping[str, Any]) -> str:
-    """Write options one after the other."""
-    return ", ".join(f"{name} {value}" for name, value in options.items() if value is not None)
+    """Write options one after the other.
+
+    Examples
+    --------
+    >>> as_words({"feature_columns": ["size", "age"], "seed": None, "periods": 10})
+    'feature_columns size and age, periods 10'
+    """
+    return ", ".join(option_words(options))
+
+
+def option_words(options: Mapping[str, Any]) -> list[str]:
+    """Write each option that has a value."""
+    return [
+        f"{name} {' and '.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in options.items()
+        if value is not None
+    ]
