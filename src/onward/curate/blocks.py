@@ -27,6 +27,7 @@ BLOCK_BYTES = 64 << 20
 _LONGEST_LINE = 64 << 20
 _PARSED_BYTES = 4 << 20
 _BATCH_ROWS = 1 << 17
+_MARK = b"\xef\xbb\xbf"
 _MORE = {"yfcc": (MARKER,), "img2dataset": (STATUS,)}
 
 
@@ -36,18 +37,15 @@ def blocks(path: Path, layout: Layout, start: int, stop: int) -> Iterator[tuple[
     if layout.kind == "parquet":
         yield from _parquet(path, wanted, start, stop)
         return
-    ranged = not (layout.packed or goes_over_lines(layout))
-    lines = _range(path, start, stop) if ranged else _whole(path, quoted=goes_over_lines(layout))
-    for number, block in enumerate(lines):
-        first = number == 0 and start == 0
-        if first:
-            block = block.removeprefix(b"\xef\xbb\xbf")
+    header = layout.kind == "delimited" and layout.format != "yfcc"
+    if layout.packed or goes_over_lines(layout):
+        found = _whole(path, header=header, quoted=goes_over_lines(layout))
+    else:
+        found = _range(path, start, stop, header=header)
+    for block in found:
         if layout.kind == "lines":
             yield _json_lines(block, wanted)
-            continue
-        if first and layout.format != "yfcc":
-            block = block.partition(b"\n")[2]
-        if block.strip():
+        elif block.size:
             yield _delimited(block, layout, wanted)
 
 
@@ -68,24 +66,36 @@ def row_groups(path: Path, size: int) -> list[int]:
     return stops
 
 
-def _range(path: Path, start: int, stop: int) -> Iterator[bytes]:
-    """Yield the lines that begin in a range of bytes."""
+def _range(path: Path, start: int, stop: int, *, header: bool) -> Iterator[pa.Buffer]:
+    """Yield the lines that begin in a range of bytes, where they lie."""
     with path.open("rb") as file:
         if start:
             file.seek(start - 1)
-            file.readline()
-        here = file.tell()
-        if here < stop:
-            block = file.read(stop - here)
-            yield block if block.endswith(b"\n") else block + file.readline(_LONGEST_LINE)
+            file.readline(_LONGEST_LINE)
+        else:
+            file.seek(len(_MARK) if file.read(len(_MARK)) == _MARK else 0)
+            if header:
+                file.readline(_LONGEST_LINE)
+        first = file.tell()
+        file.seek(stop - 1)
+        file.readline(_LONGEST_LINE)
+        last = file.tell()
+    if first < last:
+        with pa.memory_map(str(path)) as mapped:
+            mapped.seek(first)
+            yield mapped.read_buffer(last - first)
 
 
-def _whole(path: Path, *, quoted: bool) -> Iterator[bytes]:
+def _whole(path: Path, *, header: bool, quoted: bool) -> Iterator[pa.Buffer]:
     """Yield all lines of a file that can only be read from its beginning."""
-    rest = b""
+    rest, begun = b"", False
     with pa.input_stream(path) as stream:
         while more := stream.read(BLOCK_BYTES):
             block = rest + more
+            if not begun:
+                block = block.removeprefix(_MARK)
+                block = block.partition(b"\n")[2] if header else block
+                begun = True
             cut = _last_end(block, quoted=quoted)
             if cut < 0 and len(block) > _LONGEST_LINE:
                 raise OnwardError(
@@ -93,10 +103,10 @@ def _whole(path: Path, *, quoted: bool) -> Iterator[bytes]:
                     "line outside quotes. Is a quote never closed?"
                 )
             if cut >= 0:
-                yield block[: cut + 1]
+                yield pa.py_buffer(block[: cut + 1])
             rest = block[cut + 1 :]
     if rest:
-        yield rest
+        yield pa.py_buffer(rest)
 
 
 def _last_end(block: bytes, *, quoted: bool) -> int:
@@ -112,7 +122,7 @@ def _last_end(block: bytes, *, quoted: bool) -> int:
     return cut
 
 
-def _delimited(block: bytes, layout: Layout, wanted: dict[str, str]) -> tuple[Texts, Faults]:
+def _delimited(block: pa.Buffer, layout: Layout, wanted: dict[str, str]) -> tuple[Texts, Faults]:
     faults: Faults = []
     place = layout.names.index(wanted["id"])
 
@@ -137,29 +147,25 @@ def _delimited(block: bytes, layout: Layout, wanted: dict[str, str]) -> tuple[Te
         null_values=[""],
         strings_can_be_null=True,
     )
-    for size, content in ((_PARSED_BYTES, block), (0, b"")):
-        # The second time for a line longer than usual, or for bytes that are no text.
+    names = list(layout.names)
+    try:
+        reading = pacsv.ReadOptions(column_names=names, block_size=_PARSED_BYTES)
+        table = pacsv.read_csv(pa.BufferReader(block), reading, parsing, converting)
+    except pa.ArrowInvalid:
+        # A line longer than usual, or bytes that are no text.
         faults.clear()
-        if not size:
-            content = block.decode("utf-8", "replace").encode()
-        reading = pacsv.ReadOptions(
-            column_names=list(layout.names), block_size=size or len(content) + 1
-        )
-        try:
-            table = pacsv.read_csv(pa.BufferReader(content), reading, parsing, converting)
-            break
-        except pa.ArrowInvalid:
-            if not size:
-                raise
+        texts = pa.py_buffer(block.to_pybytes().decode("utf-8", "replace").encode())
+        reading = pacsv.ReadOptions(column_names=names, block_size=texts.size + 1)
+        table = pacsv.read_csv(pa.BufferReader(texts), reading, parsing, converting)
     return {name: table.column(column) for name, column in wanted.items()}, sorted(
         faults, key=lambda fault: (fault[0] or "", fault[1])
     )
 
 
-def _json_lines(block: bytes, wanted: dict[str, str]) -> tuple[Texts, Faults]:
+def _json_lines(block: pa.Buffer, wanted: dict[str, str]) -> tuple[Texts, Faults]:
     held: dict[str, list[str | None]] = {name: [] for name in wanted}
     faults: Faults = []
-    for line in block.splitlines():
+    for line in block.to_pybytes().split(b"\n"):
         if not line.strip():
             continue
         try:

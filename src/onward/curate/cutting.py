@@ -20,17 +20,12 @@ Key = tuple[int, str]
 
 @dataclass(frozen=True)
 class Cut:
-    """A part of a bucket: how many rows it has, and (time, id) from which on they are in it."""
+    """A part of a bucket: its rows, (time, id) from which on they are in it, and where it lies."""
 
     bucket: int
-    number: int
     rows: int
     start: Key
-
-    @property
-    def path(self) -> str:
-        """Where it lies below a pool's rows."""
-        return f"{self.bucket:02d}/{self.number:05d}.parquet"
+    path: str
 
 
 def equal_sizes(rows: int, buckets: int) -> list[int]:
@@ -83,6 +78,7 @@ def cuts(
     found: list[Cut] = []
     first = 0
     keys: dict[int, Sequence[Key]] = {}
+    digits = max(2, len(str(len(sizes) - 1)))
     for bucket, rows in enumerate(sizes):
         for number, part in enumerate(equal_sizes(rows, -(-rows // most))):
             place = int(np.searchsorted(upto, first, side="right"))
@@ -91,6 +87,6 @@ def cuts(
             if within and day not in keys:
                 keys = {day: keys_of_day(day)}
             start = keys[day][within] if within else (day * DAY, "")
-            found.append(Cut(bucket, number, part, start))
+            found.append(Cut(bucket, part, start, f"{bucket:0{digits}d}/{number:05d}.parquet"))
             first += part
     return found

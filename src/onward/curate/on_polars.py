@@ -24,8 +24,7 @@ from onward.curate.cutting import Cut, Key
 from onward.curate.engines import Tally
 from onward.curate.pool_rows import write_dropped, write_part
 from onward.curate.reading import Piece
-from onward.curate.runs import Run, write_run
-from onward.data.hashing import hash_texts
+from onward.curate.runs import Run, hash_ids, write_run
 from onward.files import write_atomic
 
 # Arrow and polars have threads of their own; a second piece fills the pauses of the first.
@@ -38,7 +37,9 @@ class OnPolars:
     """See `onward.curate.engines.Engine`."""
 
     def __init__(self, limits: rules.Limits, out: Path) -> None:
-        self._limits, self._out, self._work = limits, out, out / ".work"
+        self._limits, self._out = limits, out
+        # What another version of polars has hashed is read again.
+        self._work = out / ".work" / pl.__version__
         self._runs: list[Run] = []
         self._days: Counter[int] = Counter()
         self._left_out = np.zeros(0, np.int64)
@@ -70,9 +71,8 @@ class OnPolars:
             good = judged["reason"].is_null().arg_true().to_numpy()
             if len(good):
                 runs.append(f"{piece.name}-{number}")
-                rows = table.select(rules.KEPT).take(good)
-                write_run(self._work / runs[-1], rows)
-                found = _lists(rules.per_day(_lazy(rows.select(["time"]))))
+                write_run(self._work / runs[-1], table.select(rules.KEPT), good)
+                found = _lists(rules.per_day(_lazy(judged[good].select("time"))))
                 days.update({row["day"]: row["rows"] for row in found})
         if dropped:
             table = pa.concat_tables(dropped)
@@ -99,7 +99,7 @@ class OnPolars:
         held = []
         for run in self._runs:
             keys = run.read(0, len(run.times), ("order", "time", "id"))
-            held.append(keys.filter(pa.array(np.isin(hash_texts(keys["id"]), suspects))))
+            held.append(keys.filter(pa.array(np.isin(hash_ids(keys["id"]), suspects))))
         numbered = rules.nth_of_id(_lazy(pa.concat_tables(held)))
         again = numbered.filter(nw.col("nth") > 1).sort("order")
         found = nw.to_native(again.collect())
@@ -158,7 +158,7 @@ class OnPolars:
 
     def _write(self, part: tuple[Cut, Key | None], folder: Path) -> dict[str, Any]:
         cut, end = part
-        summary = self._work / f"part-{cut.bucket:05d}-{cut.number:05d}.json"
+        summary = (self._work / cut.path).with_suffix(".json")
         path = folder / cut.path
         if summary.is_file() and path.is_file():
             return dict(json.loads(summary.read_bytes()))
@@ -172,7 +172,7 @@ class OnPolars:
 
     def close(self) -> None:
         """Remove the runs."""
-        shutil.rmtree(self._work)
+        shutil.rmtree(self._work.parent)
 
 
 def _lazy(table: pa.Table | pl.DataFrame) -> rules.Frame:

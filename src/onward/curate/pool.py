@@ -172,7 +172,6 @@ def _make(
             "kept": kept,
             "dropped": dict(sorted((+tally.dropped).items())),
             "buckets": _buckets(parts, written, names),
-            "latest": _said(limits.latest),
         }
     )
     engine.close()
@@ -199,7 +198,7 @@ def _write_repeats(again: Any, pieces: Sequence[Piece], out: Path) -> None:
         rows = again.filter([one == number for one in numbers])
         path = out / "dropped" / f"{pieces[number].name}-again.parquet"
         reasons = [rules.SEEN] * len(rows)
-        write_dropped(rows["id"], [reasons], str(pieces[number].source), path)
+        write_dropped(rows["id"], reasons, str(pieces[number].source), path)
 
 
 def _buckets(

@@ -19,6 +19,7 @@ from onward.curate.blocks import MARKER, STATUS, Faults, Texts, blocks, goes_ove
 from onward.curate.metadata import Layout
 from onward.curate.moments import micros, texts_of_times
 from onward.curate.records import POOL
+from onward.curate.rules import ROW_BITS
 from onward.curate.url_texts import decoded
 from onward.errors import OnwardError
 
@@ -40,7 +41,6 @@ VIDEO, NO_MARKER = "a video, not a photo", "neither a photo nor a video"
 NOT_FETCHED = "img2dataset could not download it"
 PIECE_BYTES = 64 << 20
 _ENCODED = ("author", "title", "caption")
-_ROW_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Piece:
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield rows with `READ`, some at a time."""
-        first = self.number << _ROW_BITS
+        first = self.number << ROW_BITS
         try:
             for texts, faults in blocks(self.source, self.layout, self.start, self.stop):
                 read = _understood(texts, self.layout, day_first=self.day_first)
@@ -99,7 +99,7 @@ def pieces_of(
 
 def piece_of(order: int) -> int:
     """Return the number of the piece that a row is from."""
-    return order >> _ROW_BITS
+    return order >> ROW_BITS
 
 
 def _understood(texts: Texts, layout: Layout, *, day_first: bool | None) -> pa.Table:

@@ -12,6 +12,9 @@ KEPT = (
     "order", "id", "time", "taken", "url", "page", "author", "title", "caption", "licence",
     "licence_url",
 )  # fmt: skip
+ROW_BITS = 32
+"""A row's place among all rows is its piece, and its place in there in so many bits."""
+
 DAY = 86_400_000_000
 """A day in microseconds."""
 
@@ -69,6 +72,13 @@ def counted(frame: Frame) -> Frame:
         nw.col("time").count().alias("times"),
         nw.col("taken").count().alias("takens"),
     )
+
+
+def with_piece(frame: Frame) -> Frame:
+    """Add a column ``piece``: the number of the piece that a row was read from."""
+    order = nw.col("order")
+    piece = (order - order % (1 << ROW_BITS)) // (1 << ROW_BITS)
+    return frame.with_columns(piece.cast(nw.Int64).alias("piece"))
 
 
 def nth_of_id(frame: Frame) -> Frame:

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from onward.data.hashing import Hashes, hash_texts
+from onward.data.hashing import Hashes
 from onward.files import make_folder
+from onward.table import Array
 
 _BATCH = 1 << 12
 
@@ -44,14 +46,19 @@ class Run:
             return table.slice(first - start * _BATCH, max(last - first, 0))
 
 
-def write_run(path: Path, rows: pa.Table) -> None:
-    """Write rows in order of time."""
+def hash_ids(ids: pa.ChunkedArray) -> Hashes:
+    """Return hashes that are the same in one version of polars, on one machine."""
+    return pl.Series(values=ids).hash().to_numpy()
+
+
+def write_run(path: Path, rows: pa.Table, kept: Array) -> None:
+    """Write those rows that are kept, in order of time."""
     make_folder(path.parent)
-    times = rows.column("time").to_numpy()
+    times = rows.column("time").to_numpy()[kept]
     order = np.argsort(times, kind="stable")
-    table = rows.take(order).combine_chunks()
+    table = rows.take(kept[order]).combine_chunks()
     with pa.OSFile(str(path.with_suffix(".arrow")), "wb") as file:
         with pa.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table, max_chunksize=_BATCH)
     np.save(path.with_suffix(".times.npy"), times[order])
-    np.save(path.with_suffix(".hashes.npy"), np.sort(hash_texts(rows.column("id"))))
+    np.save(path.with_suffix(".hashes.npy"), np.sort(hash_ids(table.column("id"))))

@@ -2,6 +2,9 @@
 
 import typer
 
+from onward.cli.curate import pool
+
 app = typer.Typer(
     help="From a huge timestamped pool to a small, clean, labelled stream.", no_args_is_help=True
 )
+app.command("pool")(pool.pool)

@@ -1,0 +1,193 @@
+"""Metadata to eleven buckets: beside polars written by hand, and memory as rows grow tenfold.
+
+The metadata have YFCC100M's 25 columns, made up: 2 million rows are about 1 GB. Both sides read the
+file, drop videos and what was not uploaded after capture, keep one row per id, sort by time and id,
+and write eleven parquet files with the ten columns of a pool; both are processes of their own, and
+their imports are counted. ``onward curate pool`` checks more, writes down what it drops, and never
+holds the pool.
+
+    python benchmarks/curate.py pool
+    python benchmarks/curate_pool.py 2000000          another size, the first part alone
+"""
+
+import json
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+ROWS, MORE, BUCKETS, REPEATS = 2_000_000, 10, 11, 5
+LIMIT = 1.3
+_CHUNK = 200_000
+_FIRST, _LAST = 1_075_000_000, 1_398_000_000
+
+BY_HAND = textwrap.dedent(
+    """
+    import sys
+    from pathlib import Path
+    import polars as pl
+
+    source, out, buckets = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    names = (
+        "line id hash user author taken uploaded device title caption tags machine_tags longitude "
+        "latitude accuracy page url licence licence_url server farm secret secret_original "
+        "extension marker"
+    ).split()
+    schema = {name: pl.String for name in names} | {"uploaded": pl.Int64, "marker": pl.Int64}
+    moment = pl.Datetime("us", "UTC")
+    rows = (
+        pl.scan_csv(source, separator="\\t", has_header=False, quote_char=None, schema=schema)
+        .with_columns(
+            (pl.col("uploaded") * 1_000_000).cast(moment).alias("time"),
+            pl.col("taken").str.to_datetime(
+                "%Y-%m-%d %H:%M:%S%.f", time_unit="us", time_zone="UTC", strict=False
+            ),
+        )
+        .filter(pl.col("marker") == 0, pl.col("time") > pl.col("taken"))
+        .sort("time", "id")
+        .unique("id", keep="first", maintain_order=True)
+        .select("id", "time", "taken", "url", "page", "author", "title", "caption", "licence",
+                "licence_url")
+        .collect()
+    )
+    size, over = divmod(len(rows), buckets)
+    first = 0
+    for bucket in range(buckets):
+        count = size + (bucket < over)
+        rows[first : first + count].write_parquet(out / f"{bucket:02d}.parquet")
+        first += count
+    """
+)
+
+
+def main(rows: int = ROWS, *, more: int = MORE) -> None:
+    """Print both figures beside what they should be."""
+    with tempfile.TemporaryDirectory() as folder:
+        here = Path(folder)
+        source = here / "yfcc100m_dataset"
+        write_metadata(source, rows)
+        print(f"{rows:,} rows, {source.stat().st_size / 1e9:.2f} GB", flush=True)
+        ours, theirs, peak = _beside(here, source)
+        ratio = ours / theirs
+        print(f"polars by hand          {theirs:6.2f} s")
+        print(f"onward curate pool      {ours:6.2f} s, {ratio:.2f}x (at most {LIMIT}x)")
+        if more > 1:
+            source.unlink()
+            write_metadata(source, rows * more)
+            _, large = _run(_command(source, here / "large"), here / "large")
+            kept = json.loads((here / "large" / "stage.json").read_text())["counts"]["kept"]
+            print(f"peak memory             {peak:.0f} MB at {rows:,} rows")
+            print(f"                        {large:.0f} MB at {rows * more:,} ({kept:,} kept)")
+            print(f"                        {large / peak:.2f}x for {more}x the rows")
+
+
+def _beside(here: Path, source: Path) -> tuple[float, float, float]:
+    """Return the median seconds of both in turns, and our peak in megabytes."""
+    ours, theirs, peaks = [], [], []
+    script = here / "by_hand.py"
+    script.write_text(BY_HAND)
+    for _ in range(REPEATS):
+        out = here / "hand"
+        out.mkdir()
+        theirs.append(_run([sys.executable, str(script), str(source), str(out), str(BUCKETS)], out))
+        ours.append(_run(_command(source, here / "pool"), here / "pool"))
+        _same(here / "pool", out)
+        for folder in (out, here / "pool"):
+            shutil.rmtree(folder)
+        peaks.append(ours[-1][1])
+    seconds = [statistics.median(one[0] for one in side) for side in (ours, theirs)]
+    return seconds[0], seconds[1], statistics.median(peaks)
+
+
+def _same(pool: Path, hand: Path) -> None:
+    """Both have the same ids in the same buckets and order."""
+    for bucket in range(BUCKETS):
+        ours = pl.read_parquet(pool / "rows" / f"{bucket:02d}" / "*.parquet", columns=["id"])
+        if not ours.equals(pl.read_parquet(hand / f"{bucket:02d}.parquet", columns=["id"])):
+            sys.exit(f"bucket {bucket} differs")
+
+
+def _command(source: Path, out: Path) -> list[str]:
+    words = ["-m", "onward", "curate", "pool", str(source), "--time-column", "uploaded"]
+    more = ["--taken-column", "taken", "--buckets", str(BUCKETS), "--out", str(out), "--json"]
+    return [sys.executable, *words, *more]
+
+
+def _run(command: list[str], out: Path) -> tuple[float, float]:
+    """Return the seconds of a process, and its peak in megabytes."""
+    watched = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, "
+        "stdout=subprocess.DEVNULL); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    begin = time.perf_counter()
+    found = subprocess.run(
+        [sys.executable, "-c", watched, *command], check=True, capture_output=True, text=True
+    )
+    return time.perf_counter() - begin, int(found.stdout) / 1024
+
+
+def write_metadata(path: Path, rows: int, seed: int = 0) -> None:
+    """Write metadata with YFCC100M's columns, a chunk at a time."""
+    rng = np.random.default_rng(seed)
+    with path.open("wb") as file:
+        for first in range(0, rows, _CHUNK):
+            frame = _chunk(rng, first, min(_CHUNK, rows - first))
+            frame.write_csv(file, include_header=False, separator="\t", quote_style="never")
+
+
+def _chunk(rng: np.random.Generator, first: int, rows: int) -> pl.DataFrame:
+    def number(low: int, high: int) -> pl.Series:
+        return pl.Series(rng.integers(low, high, rows))
+
+    words = pl.Series(["Caf%C3%A9", "harbour", "Sunday+walk", "IMG_2041", "the+old+bridge", ""])
+    line = np.arange(first, first + rows)
+    uploaded = np.sort(rng.integers(_FIRST, _LAST, rows))[rng.permutation(rows)]
+    taken = uploaded - rng.integers(-200_000, 20_000_000, rows)
+    # An odd factor makes each line's id another one; a few are said twice.
+    ids = 2_000_000_000 + line * 7919 % 9_999_999_967
+    ids[rng.random(rows) < 0.0005] = ids[0]
+
+    def texts(count: int) -> pl.Series:
+        picked = [words.gather(rng.integers(0, len(words), rows)) for _ in range(count)]
+        return pl.select(pl.concat_str(picked, separator="+")).to_series()
+
+    frame = pl.DataFrame({"line": line, "id": ids, "uploaded": uploaded}).with_columns(
+        server=number(1, 9000), farm=number(1, 10), secret=number(2**40, 2**41),
+        original=number(2**40, 2**41), user=number(10**7, 10**8), one=number(2**60, 2**62),
+        other=number(2**60, 2**62),
+        taken=pl.Series(taken * 1_000_000).cast(pl.Datetime("us")),
+        title=texts(3), caption=texts(7), tags=texts(5).str.replace_all("+", ",", literal=True),
+        nick=texts(2), longitude=pl.Series(rng.uniform(-180, 180, rows).round(6)),
+        latitude=pl.Series(rng.uniform(-90, 90, rows).round(6)),
+        licence=pl.Series(["Attribution-NonCommercial-NoDerivs License", "Attribution License"])
+        .gather(rng.integers(0, 2, rows)),
+        marker=pl.Series((rng.random(rows) < 0.008).astype(np.int64)),
+    )  # fmt: skip
+    photo = "http://farm{}.staticflickr.com/{}/{}_{}.jpg"
+    user = pl.format("{}@N00", "user")
+    return frame.select(
+        "line", "id", pl.format("{}{}", "one", "other").alias("hash"), user, "nick",
+        pl.col("taken").dt.to_string("%Y-%m-%d %H:%M:%S.0"), "uploaded",
+        pl.lit("Canon+EOS+400D+DIGITAL").alias("device"), "title", "caption", "tags",
+        pl.lit("").alias("machine_tags"), "longitude", "latitude", pl.lit(16).alias("accuracy"),
+        pl.format("http://www.flickr.com/photos/{}/{}/", user, "id").alias("page"),
+        pl.format(photo, "farm", "server", "id", "secret").alias("url"), "licence",
+        pl.lit("http://creativecommons.org/licenses/by-nc-nd/2.0/").alias("licence_url"),
+        "server", "farm", "secret", "original", pl.lit("jpg").alias("extension"), "marker",
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        main(int(sys.argv[1]), more=1)
+    else:
+        main()
