@@ -13,7 +13,7 @@ from onward.data.yours_times import read_times
 
 # Words that people write where there is no time.
 _NOTHING = ("", "null", "NULL", "None", "nan", "NaN", "NaT", "N/A", "\\N")
-_USUAL = "%Y-%m-%d %H:%M:%S%.f"
+_SECONDS, _PARTS = "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S%.f"
 # From here on a number counts a thousandth of what smaller ones count.
 _MILLI, _MICRO, _NANO = 10**11, 10**14, 10**17
 
@@ -67,7 +67,7 @@ def micros(texts: pl.Series, *, day_first: bool | None = None) -> tuple[pl.Serie
         .otherwise(pl.col("n") // 1000)
         .alias("time")
     )["time"]
-    for more in (_usual, lambda rest: _others(rest, day_first=day_first)):
+    for more in (_seconds, _parts, lambda rest: _others(rest, day_first=day_first)):
         open_ = values.is_null() & ~unsaid
         if open_.any():
             places = open_.arg_true()
@@ -75,9 +75,16 @@ def micros(texts: pl.Series, *, day_first: bool | None = None) -> tuple[pl.Serie
     return values, unsaid
 
 
-def _usual(texts: pl.Series) -> pl.Series:
-    """Read the spelling of most files, fast."""
-    found = texts.str.to_datetime(_USUAL, time_unit="us", strict=False, cache=False)
+def _seconds(texts: pl.Series) -> pl.Series:
+    """Read what most files have: whole seconds, with or without ``.0`` behind them."""
+    plain = texts.str.slice(19).is_in(["", ".0"])
+    held = pl.select(pl.when(plain).then(texts.str.slice(0, 19))).to_series()
+    found = held.str.to_datetime(_SECONDS, time_unit="us", strict=False, cache=False)
+    return found.cast(pl.Int64)
+
+
+def _parts(texts: pl.Series) -> pl.Series:
+    found = texts.str.to_datetime(_PARTS, time_unit="us", strict=False, cache=False)
     return found.cast(pl.Int64)
 
 

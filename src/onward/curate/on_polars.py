@@ -72,7 +72,7 @@ class OnPolars:
             if len(good):
                 runs.append(f"{piece.name}-{number}")
                 write_run(self._work / runs[-1], table.select(rules.KEPT), good)
-                found = _lists(rules.per_day(_lazy(judged[good].select("time"))))
+                found = _lists(rules.per_day(_lazy(pl.DataFrame(judged["time"].gather(good)))))
                 days.update({row["day"]: row["rows"] for row in found})
         if dropped:
             table = pa.concat_tables(dropped)
@@ -129,20 +129,23 @@ class OnPolars:
         """Return the keys of a day out of every run."""
         first, last = day * rules.DAY, (day + 1) * rules.DAY
         rows = self._slice(first, last, ("order", "time", "id"))
-        keys = nw.to_native(rules.keys_of_day(_lazy(rows), day).sort("time", "id").collect())
-        return list(keys.iter_rows())
+        keys = rules.keys_of_day(self._keys(rows), day).sort("time", "id")
+        return list(nw.to_native(keys.collect()).iter_rows())
 
     def _slice(self, first: int, last: int | None, columns: Iterable[str]) -> pa.Table:
-        """Return the rows of a range of times that are not left out."""
+        """Return the rows of a range of times, those that are left out among them."""
         found = []
         for run in self._runs:
             stop = len(run.times) if last is None else int(np.searchsorted(run.times, last))
             found.append(run.read(int(np.searchsorted(run.times, first)), stop, columns))
-        rows = pa.concat_tables(found)
+        return pa.concat_tables(found)
+
+    def _keys(self, rows: pa.Table) -> rules.Frame:
+        """Return the number, time and id of those rows that are not left out."""
+        keys = pl.DataFrame(pl.from_arrow(rows.select(["time", "id"]))).with_row_index("row")
         if len(self._left_out):
-            again = np.isin(rows["order"].to_numpy(), self._left_out)
-            rows = rows.filter(pa.array(~again))
-        return rows
+            keys = keys.filter(~np.isin(rows["order"].to_numpy(), self._left_out))
+        return _lazy(keys)
 
     def write(
         self, cuts: Sequence[Cut], rows: Path, progress: Callable[[int], None]
@@ -163,10 +166,9 @@ class OnPolars:
         if summary.is_file() and path.is_file():
             return dict(json.loads(summary.read_bytes()))
         rows = self._slice(cut.start[0], None if end is None else end[0] + 1, rules.KEPT)
-        keys = pl.DataFrame(pl.from_arrow(rows.select(["time", "id"]))).with_row_index("row")
-        inside = rules.between(_lazy(keys), cut.start, end)
+        inside = rules.between(self._keys(rows), cut.start, end)
         chosen = nw.to_native(inside.select("row").collect())["row"].to_numpy()
-        found = write_part(rows.take(chosen), path)
+        found = write_part(rows, chosen, path)
         write_atomic(summary, json.dumps(found).encode())
         return found
 

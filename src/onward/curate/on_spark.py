@@ -4,12 +4,14 @@ Workers read pieces and write parts with the code that one machine uses; what li
 Spark's. So each worker needs Onward, and sees the files under the same paths.
 """
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
@@ -52,7 +54,7 @@ class OnSpark:
         bad = held.filter(~nw.col("reason").is_null()).select("order", "id", "reason")
         native = nw.to_native(rules.with_piece(bad))
         write = _dropped_writer(pieces, self._out / "dropped")
-        native.groupBy(_PIECE).applyInArrow(write, "`rows` bigint").collect()
+        _run(native.groupBy(_PIECE).applyInArrow(write, "`rows` bigint"))
         good = held.filter(nw.col("reason").is_null()).select(*rules.KEPT)
         numbered = nw.to_native(rules.nth_of_id(good)).persist(StorageLevel.DISK_ONLY)
         self._kept = nw.from_native(numbered)
@@ -63,7 +65,7 @@ class OnSpark:
         again = self._kept.filter(nw.col("nth") > 1).select("order", "id").sort("order")
         self._kept = self._kept.filter(nw.col("nth") == 1)
         schema = pa.schema([("order", pa.int64()), ("id", pa.string())])
-        return nw.to_native(again).toArrow().cast(schema)
+        return _run(nw.to_native(again)).cast(schema)
 
     def days(self) -> dict[int, int]:
         """Count by day."""
@@ -81,7 +83,7 @@ class OnSpark:
         parted = nw.to_native(rules.parted(self._kept, [cut.start for cut in cuts]))
         write = _part_writer(cuts, rows.resolve())
         schema = "`part` int, `rows` bigint, `first` bigint, `last` bigint"
-        written = parted.groupBy("part").applyInArrow(write, schema).toArrow().to_pylist()
+        written = _run(parted.groupBy("part").applyInArrow(write, schema)).to_pylist()
         found = {one["part"]: one for one in written}
         progress(sum(cut.rows for cut in cuts))
         nothing = {"rows": 0}
@@ -100,8 +102,9 @@ def _session(master: str | None) -> SparkSession:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.ui.showConsoleProgress": "false",
-        "spark.pyspark.python": sys.executable,
     }
+    # Workers on this machine are to be like this process; a cluster says itself what they are.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     for name, value in settings.items():
         builder = builder.config(name, value)
     try:
@@ -139,7 +142,7 @@ def _dropped_writer(pieces: Sequence[Piece], folder: Path) -> Callable[[Any], An
 def _part_writer(cuts: Sequence[Cut], folder: Path) -> Callable[[Any], Any]:
     def write(rows: Any) -> Any:
         number = rows.column("part")[0].as_py()
-        found = write_part(rows, folder / cuts[number].path)
+        found = write_part(rows, np.arange(len(rows)), folder / cuts[number].path)
         table = pa.table({"part": [number], **{name: [value] for name, value in found.items()}})
         return table.set_column(0, "part", table["part"].cast(pa.int32()))
 
@@ -147,4 +150,16 @@ def _part_writer(cuts: Sequence[Cut], folder: Path) -> Callable[[Any], Any]:
 
 
 def _lists(frame: rules.Frame) -> list[dict[str, Any]]:
-    return list(nw.to_native(frame).toArrow().to_pylist())
+    return list(_run(nw.to_native(frame)).to_pylist())
+
+
+def _run(frame: DataFrame) -> pa.Table:
+    """Let Spark do its work; a worker's message for people is ours again."""
+    try:
+        return frame.toArrow()
+    except PySparkException as error:
+        lines = [line.partition(f"{OnwardError.__name__}: ")[2] for line in str(error).split("\n")]
+        told = next((line for line in lines if line), None)
+        if told is None:
+            raise
+        raise OnwardError(told) from error

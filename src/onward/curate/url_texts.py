@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from onward.types import Array
 
-_PERCENT, _PLUS, _BLANK = b"%+ "
+_PERCENT = ord("%")
+_BLANKS = bytes.maketrans(b"+", b" ")
 _NO_DIGIT = 16
 _DIGITS = np.full(256, _NO_DIGIT, np.uint8)
 for _letters in (b"0123456789ABCDEF", b"0123456789abcdef"):
@@ -31,14 +32,12 @@ def _decoded(texts: pa.Array) -> pa.Array:
     validity, places, content = texts.buffers()
     offsets = np.frombuffer(places, np.int32)[texts.offset :][: len(texts) + 1]
     begin, end = int(offsets[0]), int(offsets[-1])
-    letters = np.frombuffer(content, np.uint8)[begin:end]
+    # A plus that was meant stands as %2B.
+    blanks = bytearray(memoryview(content)[begin:end]).translate(_BLANKS)
+    letters = np.frombuffer(blanks, np.uint8)
     marks = _escapes(letters, offsets - begin)
     if len(marks):
-        value = _DIGITS[letters[marks + 1]] * 16 + _DIGITS[letters[marks + 2]]
-    # A plus that was meant stands as %2B.
-    letters = np.where(letters == _PLUS, np.uint8(_BLANK), letters)
-    if len(marks):
-        letters[marks] = value
+        letters[marks] = _DIGITS[letters[marks + 1]] * 16 + _DIGITS[letters[marks + 2]]
         kept = np.ones(len(letters), np.bool_)
         kept[marks + 1] = kept[marks + 2] = False
         letters = letters[kept]
