@@ -1,7 +1,6 @@
 """Curation at full size: metadata to buckets, retrieval, review. One module per case.
 
-    python benchmarks/curate.py            all cases
-    python benchmarks/curate.py pool       one of them
+``python benchmarks/curate.py`` runs all cases, ``python benchmarks/curate.py pool`` one of them.
 """
 
 import importlib

@@ -11,7 +11,6 @@ holds the pool.
 """
 
 import json
-import resource
 import shutil
 import statistics
 import subprocess

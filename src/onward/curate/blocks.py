@@ -150,9 +150,7 @@ def _delimited(block: pa.Buffer, layout: Layout, wanted: dict[str, str]) -> tupl
     names = list(layout.names)
     try:
         # One thread: another piece is read at the same time, and both together are faster.
-        reading = pacsv.ReadOptions(
-            column_names=names, block_size=_PARSED_BYTES, use_threads=False
-        )
+        reading = pacsv.ReadOptions(column_names=names, block_size=_PARSED_BYTES, use_threads=False)
         table = pacsv.read_csv(pa.BufferReader(block), reading, parsing, converting)
     except pa.ArrowInvalid:
         # A line longer than usual, or bytes that are no text.

@@ -29,7 +29,7 @@ class Cut:
 
 
 def equal_sizes(rows: int, buckets: int) -> list[int]:
-    """Return how many rows each bucket has: the same, and one more in the earliest if some are over.
+    """Return how many rows each bucket has: the same, but what is over goes to the earliest ones.
 
     Examples
     --------

@@ -29,8 +29,7 @@ _YFCC_FIRST = (
     "server", "farm", "secret", "secret_original", "extension", "marker",
 )  # fmt: skip
 _YFCC = {
-    len(names): names
-    for names in (_YFCC_FIRST, ("line", _YFCC_FIRST[0], "hash", *_YFCC_FIRST[1:]))
+    len(names): names for names in (_YFCC_FIRST, ("line", _YFCC_FIRST[0], "hash", *_YFCC_FIRST[1:]))
 }
 _IMG2DATASET = {"key", "url", "status"}
 # Under which names a table may have what is wanted, if nobody said.

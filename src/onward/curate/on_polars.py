@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +73,8 @@ class OnPolars:
             if len(good):
                 runs.append(f"{piece.name}-{number}")
                 write_run(self._work / runs[-1], table.select(rules.KEPT), good)
-                found = _lists(rules.per_day(_lazy(pl.DataFrame(judged["time"].gather(good)))))
-                days.update({row["day"]: row["rows"] for row in found})
+                by_day = _lists(rules.per_day(_lazy(pl.DataFrame(judged["time"].gather(good)))))
+                days.update({row["day"]: row["rows"] for row in by_day})
         if dropped:
             table = pa.concat_tables(dropped)
             path = self._out / "dropped" / f"{piece.name}.parquet"
@@ -91,7 +92,7 @@ class OnPolars:
         """Look for hashes that are there twice, and only then at ids."""
         rows = sum(len(run.times) for run in self._runs)
         bounds = np.linspace(0, 2.0**64, -(-rows // _HASHES) + 1)
-        twice = [self._twice(low, high) for low, high in zip(bounds, bounds[1:], strict=False)]
+        twice = [self._twice(low, high) for low, high in pairwise(bounds)]
         suspects = np.concatenate([np.zeros(0, np.uint64), *twice])
         none = pa.table({"order": pa.array([], pa.int64()), "id": pa.array([], pa.string())})
         if not len(suspects):

@@ -61,7 +61,7 @@ class OnSpark:
         return tally
 
     def repeats(self) -> pa.Table:
-        """Number the rows of each id: one shuffle, and no window over all rows."""
+        """Take the first row of each id: one shuffle, and no window over all rows."""
         again = self._kept.filter(nw.col("nth") > 1).select("order", "id").sort("order")
         self._kept = self._kept.filter(nw.col("nth") == 1)
         schema = pa.schema([("order", pa.int64()), ("id", pa.string())])

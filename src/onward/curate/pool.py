@@ -102,7 +102,8 @@ def make_pool(
         What shows progress.
     """
     earliest, latest = _moment(options.earliest), _moment(options.latest, whole_day=True)
-    found = [(path, layout_of(path, options.format, options.columns)) for path in metadata_files(meta)]
+    files = metadata_files(meta)
+    found = [(path, layout_of(path, options.format, options.columns)) for path in files]
     pieces = pieces_of(found, day_first=options.day_first)
     sources = [[path.name, path.stat().st_size, _glance(path)] for path, _ in found]
     with making(out, "pool", {**asdict(options), "sources": sources}) as made:

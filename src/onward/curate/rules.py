@@ -5,6 +5,7 @@ Each function takes a lazy frame and returns one. None of them numbers all rows,
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import narwhals as nw
 
@@ -27,7 +28,7 @@ SEEN = "id seen before"
 _YEAR_1970 = 365 * DAY
 _BEFORE = 1_000_000
 
-Frame = nw.LazyFrame[object]
+Frame = nw.LazyFrame[Any]
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def with_piece(frame: Frame) -> Frame:
 
 
 def nth_of_id(frame: Frame) -> Frame:
-    """Add a column ``nth``: 1 for the earliest row of an id, and of those for the first one read."""
+    """Add a column ``nth``: 1 for the earliest row of an id, of several the first one read."""
     nth = nw.col("id").cum_count().over("id", order_by=["time", "order"])
     return frame.with_columns(nth.alias("nth"))
 

@@ -57,8 +57,10 @@ def write_run(path: Path, rows: pa.Table, kept: Array) -> None:
     times = rows.column("time").to_numpy()[kept]
     order = np.argsort(times, kind="stable")
     table = rows.take(kept[order]).combine_chunks()
-    with pa.OSFile(str(path.with_suffix(".arrow")), "wb") as file:
-        with pa.ipc.new_file(file, table.schema) as writer:
-            writer.write_table(table, max_chunksize=_BATCH)
+    with (
+        pa.OSFile(str(path.with_suffix(".arrow")), "wb") as file,
+        pa.ipc.new_file(file, table.schema) as writer,
+    ):
+        writer.write_table(table, max_chunksize=_BATCH)
     np.save(path.with_suffix(".times.npy"), times[order])
     np.save(path.with_suffix(".hashes.npy"), np.sort(hash_ids(table.column("id"))))
