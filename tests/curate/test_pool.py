@@ -74,7 +74,7 @@ def test_every_row_is_in_its_place_or_written_down(
     tmp_path: Path, in_small_pieces: None, seed: int
 ) -> None:
     lines = hostile_lines(seed)
-    lines.insert(0, (yfcc_line("1", "1200000001"), None))
+    lines.insert(0, (yfcc_line("1", "1200000001", title="first"), None))
     meta = write_lines(tmp_path / "yfcc100m_dataset", [line for line, _ in lines])
     counts = make_pool([meta], tmp_path / "pool", PoolOptions(buckets=7))
 

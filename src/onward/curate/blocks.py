@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
@@ -146,21 +147,32 @@ def _delimited(block: pa.Buffer, layout: Layout, wanted: dict[str, str]) -> tupl
         column_types=dict.fromkeys(columns, pa.string()),
         null_values=[""],
         strings_can_be_null=True,
+        check_utf8=False,
     )
     names = list(layout.names)
+    block = _text(block)
     try:
         # One thread: another piece is read at the same time, and both together are faster.
         reading = pacsv.ReadOptions(column_names=names, block_size=_PARSED_BYTES, use_threads=False)
         table = pacsv.read_csv(pa.BufferReader(block), reading, parsing, converting)
     except pa.ArrowInvalid:
-        # A line longer than usual, or bytes that are no text.
+        # A line longer than usual.
         faults.clear()
-        texts = pa.py_buffer(block.to_pybytes().decode("utf-8", "replace").encode())
-        reading = pacsv.ReadOptions(column_names=names, block_size=texts.size + 1)
-        table = pacsv.read_csv(pa.BufferReader(texts), reading, parsing, converting)
+        reading = pacsv.ReadOptions(column_names=names, block_size=block.size + 1)
+        table = pacsv.read_csv(pa.BufferReader(block), reading, parsing, converting)
     return {name: table.column(column) for name, column in wanted.items()}, sorted(
         faults, key=lambda fault: (fault[0] or "", fault[1])
     )
+
+
+def _text(block: pa.Buffer) -> pa.Buffer:
+    """Return a block in UTF-8; what is none of it becomes question marks in diamonds."""
+    ends = pa.py_buffer(np.array([0, block.size], np.int64))
+    try:
+        pa.Array.from_buffers(pa.large_string(), 1, [None, ends, block]).validate(full=True)
+    except pa.ArrowInvalid:
+        return pa.py_buffer(block.to_pybytes().decode("utf-8", "replace").encode())
+    return block
 
 
 def _json_lines(block: pa.Buffer, wanted: dict[str, str]) -> tuple[Texts, Faults]:
