@@ -58,7 +58,9 @@ class Server:
 
         self._server = ThreadingHTTPServer(("0.0.0.0", 0), Handler)
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
         self._thread.start()
 
     def url(self, path: str, host: str = "127.0.0.1") -> str:

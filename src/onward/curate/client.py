@@ -21,7 +21,13 @@ from urllib.parse import urljoin, urlsplit
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import HTTPError, LocationParseError, TimeoutError
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    LocationParseError,
+    NewConnectionError,
+    TimeoutError,
+)
 
 from onward import __version__
 
@@ -154,6 +160,8 @@ class Client:
                 )
             except _PrivateError as error:
                 raise FetchError(PRIVATE) from error
+            except NewConnectionError as error:
+                raise FetchError(UNREACHABLE) from error
             except TimeoutError as error:
                 raise FetchError(TIMEOUT) from error
             except LocationParseError as error:
@@ -195,7 +203,8 @@ class Client:
             raise FetchError(TOO_LARGE)
         found = bytearray()
         try:
-            for chunk in answer.stream(_CHUNK, decode_content=False):
+            # What is there, not a whole chunk: a host that drips is to be noticed.
+            while chunk := answer.read1(_CHUNK, decode_content=False):
                 found += chunk
                 if len(found) > self._most_bytes:
                     raise FetchError(TOO_LARGE)
@@ -255,9 +264,9 @@ def _manager(*, allow_private: bool) -> type[urllib3.PoolManager]:
         try:
             return _connect(self.host, self.port, self.timeout, allow_private=allow_private)
         except builtins.TimeoutError as error:
-            raise urllib3.exceptions.ConnectTimeoutError(self, TIMEOUT) from error
+            raise ConnectTimeoutError(self, TIMEOUT) from error
         except OSError as error:
-            raise urllib3.exceptions.NewConnectionError(self, str(error)) from error
+            raise NewConnectionError(self, str(error)) from error
 
     plain = type("Plain", (HTTPConnection,), {"_new_conn": new_conn})
     secure = type("Secure", (HTTPSConnection,), {"_new_conn": new_conn})
