@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-ROWS, MORE, BUCKETS, REPEATS = 2_000_000, 10, 11, 5
+ROWS, MORE, BUCKETS, REPEATS = 2_000_000, 10, 11, 3
 LIMIT = 1.3
 _CHUNK = 200_000
 _FIRST, _LAST = 1_075_000_000, 1_398_000_000
@@ -137,40 +137,55 @@ def _run(command: list[str], out: Path) -> tuple[float, float]:
 def write_metadata(path: Path, rows: int, seed: int = 0) -> None:
     """Write metadata with YFCC100M's columns, a chunk at a time."""
     rng = np.random.default_rng(seed)
+    texts = _texts(rng, _CHUNK)
     with path.open("wb") as file:
         for first in range(0, rows, _CHUNK):
-            frame = _chunk(rng, first, min(_CHUNK, rows - first))
+            frame = _chunk(rng, texts, first)[: rows - first]
             frame.write_csv(file, include_header=False, separator="\t", quote_style="never")
 
 
-def _chunk(rng: np.random.Generator, first: int, rows: int) -> pl.DataFrame:
-    def number(low: int, high: int) -> pl.Series:
-        return pl.Series(rng.integers(low, high, rows))
-
+def _texts(rng: np.random.Generator, rows: int) -> pl.DataFrame:
+    """Make up what people write; chunks differ in everything else."""
     words = pl.Series(["Caf%C3%A9", "harbour", "Sunday+walk", "IMG_2041", "the+old+bridge", ""])
-    line = np.arange(first, first + rows)
-    uploaded = np.sort(rng.integers(_FIRST, _LAST, rows))[rng.permutation(rows)]
-    taken = uploaded - rng.integers(-200_000, 20_000_000, rows)
-    # An odd factor makes each line's id another one; a few are said twice.
-    ids = 2_000_000_000 + line * 7919 % 9_999_999_967
-    ids[rng.random(rows) < 0.0005] = ids[0]
 
-    def texts(count: int) -> pl.Series:
+    def joined(count: int) -> pl.Series:
         picked = [words.gather(rng.integers(0, len(words), rows)) for _ in range(count)]
         return pl.select(pl.concat_str(picked, separator="+")).to_series()
 
-    frame = pl.DataFrame({"line": line, "id": ids, "uploaded": uploaded}).with_columns(
-        server=number(1, 9000), farm=number(1, 10), secret=number(2**40, 2**41),
-        original=number(2**40, 2**41), user=number(10**7, 10**8), one=number(2**60, 2**62),
-        other=number(2**60, 2**62),
-        taken=pl.Series(taken * 1_000_000).cast(pl.Datetime("us")),
-        title=texts(3), caption=texts(7), tags=texts(5).str.replace_all("+", ",", literal=True),
-        nick=texts(2), longitude=pl.Series(rng.uniform(-180, 180, rows).round(6)),
-        latitude=pl.Series(rng.uniform(-90, 90, rows).round(6)),
-        licence=pl.Series(["Attribution-NonCommercial-NoDerivs License", "Attribution License"])
-        .gather(rng.integers(0, 2, rows)),
-        marker=pl.Series((rng.random(rows) < 0.008).astype(np.int64)),
-    )  # fmt: skip
+    licences = pl.Series(["Attribution-NonCommercial-NoDerivs License", "Attribution License"])
+    return pl.DataFrame(
+        {
+            "nick": joined(2),
+            "title": joined(3),
+            "caption": joined(7),
+            "tags": joined(5).str.replace_all("+", ",", literal=True),
+            "longitude": rng.uniform(-180, 180, rows).round(6),
+            "latitude": rng.uniform(-90, 90, rows).round(6),
+            "licence": licences.gather(rng.integers(0, 2, rows)),
+        }
+    )
+
+
+def _chunk(rng: np.random.Generator, texts: pl.DataFrame, first: int) -> pl.DataFrame:
+    rows = len(texts)
+    line = np.arange(first, first + rows)
+    uploaded = rng.integers(_FIRST, _LAST, rows)
+    taken = uploaded - rng.integers(-200_000, 20_000_000, rows)
+    # A factor makes each line's id another one; a few are said twice.
+    ids = 2_000_000_000 + line * 7919 % 9_999_999_967
+    ids[rng.random(rows) < 0.0005] = ids[0]
+    numbers = {
+        "server": (1, 9000), "farm": (1, 10), "secret": (2**40, 2**41), "original": (2**40, 2**41),
+        "user": (10**7, 10**8), "one": (2**60, 2**62), "other": (2**60, 2**62),
+    }  # fmt: skip
+    frame = texts.with_columns(
+        pl.Series("line", line),
+        pl.Series("id", ids),
+        pl.Series("uploaded", uploaded),
+        pl.Series("taken", taken * 1_000_000).cast(pl.Datetime("us")),
+        pl.Series("marker", (rng.random(rows) < 0.008).astype(np.int64)),
+        *(pl.Series(name, rng.integers(*ends, rows)) for name, ends in numbers.items()),
+    )
     photo = "http://farm{}.staticflickr.com/{}/{}_{}.jpg"
     user = pl.format("{}@N00", "user")
     return frame.select(
