@@ -32,7 +32,7 @@ def in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(on_polars, "_HASHES", 50)
 
 
-def hostile_lines(seed: int, count: int = 400) -> list[tuple[str, str | None]]:
+def hostile_lines(seed: int, count: int = 250) -> list[tuple[str, str | None]]:
     """Return lines, each with the reason for which it should be dropped, but for repeated ids."""
     rng = random.Random(seed)
     lines: list[tuple[str, str | None]] = []
@@ -69,7 +69,7 @@ def hostile_lines(seed: int, count: int = 400) -> list[tuple[str, str | None]]:
     return lines
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_every_row_is_in_its_place_or_written_down(
     tmp_path: Path, in_small_pieces: None, seed: int
 ) -> None:
@@ -351,9 +351,10 @@ def test_a_pool_goes_on_where_it_stopped(
                 raise KeyboardInterrupt
             return real(*args)
 
-        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        with monkeypatch.context() as patch:
             patch.setattr(on_polars, place, stop)
-            make_pool([meta], out, options)
+            with pytest.raises(KeyboardInterrupt):
+                make_pool([meta], out, options)
 
     def never(*args: Any) -> None:
         raise AssertionError("read again")

@@ -7,8 +7,9 @@ import typer
 from rich.markup import escape
 
 from onward.cli.console import console, print_json
+from onward.cli.curate.stages import stage_in
 from onward.cli.options import AsJson
-from onward.cli.progress import reading, resumable
+from onward.cli.progress import reading
 from onward.curate.extras import need
 
 
@@ -63,7 +64,7 @@ def fetch(
         count, shard_size, Filters(min_bytes, min_edge, max_aspect), max_bytes, allow_private
     )
     manners = Manners(connections, per_host, per_second, timeout, retries, contact)
-    with resumable(out):
+    with stage_in(out):
         counts = fetch_images(pool, out, options, manners, watch=reading)
     if as_json:
         print_json(counts)

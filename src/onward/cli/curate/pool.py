@@ -7,8 +7,9 @@ import typer
 from rich.markup import escape
 
 from onward.cli.console import console, print_json
+from onward.cli.curate.stages import stage_in
 from onward.cli.options import AsJson
-from onward.cli.progress import reading, resumable
+from onward.cli.progress import reading
 from onward.curate.extras import need
 
 
@@ -94,7 +95,7 @@ def pool(
     }
     columns = {name: column for name, column in asked.items() if column is not None}
     options = PoolOptions(buckets, every, columns, format, earliest, latest, day_first)
-    with resumable(out):
+    with stage_in(out):
         counts = make_pool(meta, out, options, engine_name=engine, master=master, watch=reading)
     if as_json:
         print_json(counts)
