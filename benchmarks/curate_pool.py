@@ -18,6 +18,7 @@ import sys
 import tempfile
 import textwrap
 import time
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -74,36 +75,49 @@ def main(rows: int = ROWS, *, more: int = MORE) -> None:
         source = here / "yfcc100m_dataset"
         write_metadata(source, rows)
         print(f"{rows:,} rows, {source.stat().st_size / 1e9:.2f} GB", flush=True)
-        ours, theirs, peak = _beside(here, source)
-        ratio = ours / theirs
-        print(f"polars by hand          {theirs:6.2f} s")
-        print(f"onward curate pool      {ours:6.2f} s, {ratio:.2f}x (at most {LIMIT}x)")
+        ours, theirs = _beside(here, source)
+        ratio = ours.seconds / theirs.seconds
+        print(f"polars by hand          {theirs.seconds:6.2f} s, {theirs.cpu:5.1f} of processors")
+        print(f"onward curate pool      {ours.seconds:6.2f} s, {ours.cpu:5.1f} of processors")
+        print(f"                        {ratio:.2f}x (at most {LIMIT}x)", flush=True)
         if more > 1:
             source.unlink()
             write_metadata(source, rows * more)
-            _, large = _run(_command(source, here / "large"), here / "large")
+            large = _run(_command(source, here / "large"))
             kept = json.loads((here / "large" / "stage.json").read_text())["counts"]["kept"]
-            print(f"peak memory             {peak:.0f} MB at {rows:,} rows")
-            print(f"                        {large:.0f} MB at {rows * more:,} ({kept:,} kept)")
-            print(f"                        {large / peak:.2f}x for {more}x the rows")
+            print(f"peak memory             {ours.peak:.0f} MB at {rows:,} rows")
+            print(f"                        {large.peak:.0f} MB at {rows * more:,} ({kept:,} kept)")
+            print(f"                        {large.peak / ours.peak:.2f}x for {more}x the rows")
+            print(f"                        {large.seconds:.0f} s, {large.cpu:.0f} of processors")
 
 
-def _beside(here: Path, source: Path) -> tuple[float, float, float]:
-    """Return the median seconds of both in turns, and our peak in megabytes."""
-    ours, theirs, peaks = [], [], []
-    script = here / "by_hand.py"
+@dataclass(frozen=True)
+class Run:
+    """What a process took: seconds, those of processors, and its peak in megabytes."""
+
+    seconds: float
+    cpu: float
+    peak: float
+
+
+def _beside(here: Path, source: Path) -> tuple[Run, Run]:
+    """Return the medians of both, measured in turns."""
+    runs: dict[str, list[Run]] = {"pool": [], "hand": []}
+    script, hand, pool = here / "by_hand.py", here / "hand", here / "pool"
     script.write_text(BY_HAND)
     for _ in range(REPEATS):
-        out = here / "hand"
-        out.mkdir()
-        theirs.append(_run([sys.executable, str(script), str(source), str(out), str(BUCKETS)], out))
-        ours.append(_run(_command(source, here / "pool"), here / "pool"))
-        _same(here / "pool", out)
-        for folder in (out, here / "pool"):
+        hand.mkdir()
+        by_hand = [sys.executable, str(script), str(source), str(hand), str(BUCKETS)]
+        runs["hand"].append(_run(by_hand))
+        runs["pool"].append(_run(_command(source, pool)))
+        _same(pool, hand)
+        for folder in (hand, pool):
             shutil.rmtree(folder)
-        peaks.append(ours[-1][1])
-    seconds = [statistics.median(one[0] for one in side) for side in (ours, theirs)]
-    return seconds[0], seconds[1], statistics.median(peaks)
+    ours, theirs = (
+        Run(*map(statistics.median, zip(*map(astuple, side), strict=True)))
+        for side in runs.values()
+    )
+    return ours, theirs
 
 
 def _same(pool: Path, hand: Path) -> None:
@@ -120,18 +134,17 @@ def _command(source: Path, out: Path) -> list[str]:
     return [sys.executable, *words, *more]
 
 
-def _run(command: list[str], out: Path) -> tuple[float, float]:
-    """Return the seconds of a process, and its peak in megabytes."""
+def _run(command: list[str]) -> Run:
     watched = (
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, "
-        "stdout=subprocess.DEVNULL); "
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+        "stdout=subprocess.DEVNULL); used = resource.getrusage(resource.RUSAGE_CHILDREN); "
+        "print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)"
     )
     begin = time.perf_counter()
     found = subprocess.run(
         [sys.executable, "-c", watched, *command], check=True, capture_output=True, text=True
     )
-    return time.perf_counter() - begin, int(found.stdout) / 1024
+    return Run(time.perf_counter() - begin, *map(float, found.stdout.split()))
 
 
 def write_metadata(path: Path, rows: int, seed: int = 0) -> None:

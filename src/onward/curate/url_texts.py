@@ -7,8 +7,10 @@ import pyarrow as pa
 
 from onward.types import Array
 
-_PERCENT = ord("%")
-_BLANKS = bytes.maketrans(b"+", b" ")
+_PERCENT, _PLUS = ord("%"), ord("+")
+# Two bytes that no text has: a plus that was meant, and what is taken out.
+_MEANT_PLUS, _NOTHING = 0xFE, 0xFF
+_BLANKS = bytes.maketrans(bytes([_PLUS, _MEANT_PLUS]), b" +")
 _NO_DIGIT = 16
 _DIGITS = np.full(256, _NO_DIGIT, np.uint8)
 for _letters in (b"0123456789ABCDEF", b"0123456789abcdef"):
@@ -32,38 +34,44 @@ def _decoded(texts: pa.Array) -> pa.Array:
     validity, places, content = texts.buffers()
     offsets = np.frombuffer(places, np.int32)[texts.offset :][: len(texts) + 1]
     begin, end = int(offsets[0]), int(offsets[-1])
-    # A plus that was meant stands as %2B.
-    blanks = bytearray(memoryview(content)[begin:end]).translate(_BLANKS)
-    letters = np.frombuffer(blanks, np.uint8)
+    raw = bytearray(memoryview(content)[begin:end])
+    letters = np.frombuffer(raw, np.uint8)
     marks = _escapes(letters, offsets - begin)
-    if len(marks):
-        letters[marks] = _DIGITS[letters[marks + 1]] * 16 + _DIGITS[letters[marks + 2]]
-        kept = np.ones(len(letters), np.bool_)
-        kept[marks + 1] = kept[marks + 2] = False
-        letters = letters[kept]
+    value = _DIGITS[letters[marks + 1]] * 16 + _DIGITS[letters[marks + 2]]
+    if (value >= _MEANT_PLUS).any():
+        return _one_by_one(texts)
+    letters[marks] = np.where(value == _PLUS, _MEANT_PLUS, value)
+    letters[marks + 1] = letters[marks + 2] = _NOTHING
+    plain = raw.translate(_BLANKS, bytes([_NOTHING]))
     shorter = offsets - begin - 2 * np.searchsorted(marks, offsets - begin)
     if texts.offset or validity is None:
         validity = None if not texts.null_count else _bits(texts)
     found = pa.Array.from_buffers(
         pa.string(),
         len(texts),
-        [validity, pa.py_buffer(shorter.astype(np.int32)), pa.py_buffer(letters)],
+        [validity, pa.py_buffer(shorter.astype(np.int32)), pa.py_buffer(plain)],
     )
     try:
         found.validate(full=True)
     except pa.ArrowInvalid:
-        plain = [None if text is None else unquote_plus(text) for text in texts.to_pylist()]
-        return pa.array(plain, pa.string())
+        return _one_by_one(texts)
     return found
+
+
+def _one_by_one(texts: pa.Array) -> pa.Array:
+    """Decode texts of which some are none: slow, and rare."""
+    found = [None if text is None else unquote_plus(text) for text in texts.to_pylist()]
+    return pa.array(found, pa.string())
 
 
 def _escapes(letters: Array, offsets: Array) -> Array:
     """Return where a percent sign stands before two digits of the same text."""
     marks = np.flatnonzero(letters == _PERCENT)
-    ends = offsets[np.searchsorted(offsets, marks, side="right")]
-    marks = marks[marks + 2 < ends]
-    digits = _DIGITS[letters[marks + 1]], _DIGITS[letters[marks + 2]]
-    return np.asarray(marks[(digits[0] < _NO_DIGIT) & (digits[1] < _NO_DIGIT)])
+    marks = marks[: np.searchsorted(marks, len(letters) - 2)]
+    digits = (_DIGITS[letters[marks + 1]] < _NO_DIGIT) & (_DIGITS[letters[marks + 2]] < _NO_DIGIT)
+    begins = np.zeros(len(letters) + 1, np.bool_)
+    begins[offsets] = True
+    return np.asarray(marks[digits & ~begins[marks + 1] & ~begins[marks + 2]])
 
 
 def _bits(texts: pa.Array) -> pa.Buffer:
