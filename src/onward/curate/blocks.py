@@ -128,8 +128,11 @@ def _delimited(block: pa.Buffer, layout: Layout, wanted: dict[str, str]) -> tupl
     place = layout.names.index(wanted["id"])
 
     def note(row: Any) -> str:
-        values = next(csv.reader([row.text or ""], delimiter=layout.separator), [])
         few = row.actual_columns < row.expected_columns
+        try:
+            values = next(csv.reader([row.text or ""], delimiter=layout.separator), [])
+        except csv.Error:
+            values = []
         known = values[place] if place < len(values) else None
         faults.append((known, TOO_FEW if few else TOO_MANY))
         return "skip"

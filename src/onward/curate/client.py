@@ -6,13 +6,14 @@ name is resolved and before anything is sent, redirections included.
 """
 
 import builtins
+import contextlib
 import ipaddress
 import random
 import socket
 import threading
 import time
-from collections import defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -39,6 +40,7 @@ _AGAIN = {429, 500, 502, 503, 504}
 _MOST_REDIRECTS = 5
 _LONGEST_PAUSE = 600.0
 _CHUNK = 1 << 16
+_MOST_HOSTS = 10_000
 # What Flickr shows instead of a photo that was removed.
 _PLACEHOLDERS = ("photo_unavailable",)
 
@@ -64,7 +66,7 @@ class Manners:
     per_second
         Requests to one host in a second.
     timeout
-        Seconds for an answer, from the first byte asked to the last one read.
+        Seconds for an answer, from the request to the last byte.
     retries
         How often to ask again after a failure that may pass.
     contact
@@ -81,11 +83,15 @@ class Manners:
 
 @dataclass
 class _Host:
-    """When a host may be asked again, and by how many at once."""
+    """When a host may be asked again, by how many at once, and how many want to."""
 
     places: threading.Semaphore
-    lock: threading.Lock = field(default_factory=threading.Lock)
     free_at: float = 0.0
+    users: int = 0
+
+    def wanted_at(self, now: float) -> bool:
+        """Whether something about this host has to be remembered."""
+        return self.users > 0 or self.free_at > now
 
 
 class Client:
@@ -101,9 +107,8 @@ class Client:
             retries=False,
             headers={"User-Agent": agent, "Accept": "image/*", "Accept-Encoding": "identity"},
         )
-        self._hosts: defaultdict[str, _Host] = defaultdict(
-            lambda: _Host(threading.Semaphore(manners.per_host))
-        )
+        self._per_host = manners.per_host
+        self._hosts: dict[str, _Host] = {}
         self._lock = threading.Lock()
 
     def fetch(self, url: str | None) -> bytes:
@@ -127,7 +132,6 @@ class Client:
         raise AssertionError("the last attempt returns or raises")
 
     def _follow(self, url: str) -> tuple[int, bytes]:
-        until = time.monotonic() + self._manners.timeout
         for _ in range(_MOST_REDIRECTS + 1):
             try:
                 parts = urlsplit(url)
@@ -137,26 +141,22 @@ class Client:
                 raise FetchError(SCHEME)
             if any(word in parts.path for word in _PLACEHOLDERS):
                 raise FetchError(PLACEHOLDER)
-            status, content, where = self._ask(url, parts.netloc.rpartition("@")[2], until)
+            status, content, where = self._ask(url, parts.netloc.rpartition("@")[2])
             if where is None:
                 return status, content
             url = urljoin(url, where)
         raise FetchError(REDIRECTS)
 
-    def _ask(self, url: str, host: str, until: float) -> tuple[int, bytes, str | None]:
-        with self._lock:
-            state = self._hosts[host]
-        with state.places:
-            waited = self._wait(state)
-            until += waited
-            left = max(until - time.monotonic(), 0.001)
+    def _ask(self, url: str, host: str) -> tuple[int, bytes, str | None]:
+        with self._turn(host) as state:
+            until = time.monotonic() + self._manners.timeout
             try:
                 answer = self._manager.request(
                     "GET",
                     url,
                     redirect=False,
                     preload_content=False,
-                    timeout=urllib3.Timeout(total=left),
+                    timeout=urllib3.Timeout(total=self._manners.timeout),
                 )
             except _PrivateError as error:
                 raise FetchError(PRIVATE) from error
@@ -179,14 +179,28 @@ class Client:
                 answer.close()
                 answer.release_conn()
 
-    def _wait(self, state: _Host) -> float:
-        """Wait for this host's next turn; return for how long."""
-        with state.lock:
+    @contextlib.contextmanager
+    def _turn(self, host: str) -> Iterator[_Host]:
+        """Wait for a host's next turn, and take one of its places."""
+        with self._lock:
             now = time.monotonic()
-            turn = max(now, state.free_at)
-            state.free_at = turn + 1 / self._manners.per_second
-        time.sleep(turn - now)
-        return turn - now
+            if len(self._hosts) > _MOST_HOSTS:
+                # Those that nobody is waiting for can be met anew.
+                held = {name: one for name, one in self._hosts.items() if one.wanted_at(now)}
+                self._hosts = held
+            state = self._hosts.setdefault(host, _Host(threading.Semaphore(self._per_host)))
+            state.users += 1
+        try:
+            with state.places:
+                with self._lock:
+                    now = time.monotonic()
+                    turn = max(now, state.free_at)
+                    state.free_at = turn + 1 / self._manners.per_second
+                time.sleep(turn - now)
+                yield state
+        finally:
+            with self._lock:
+                state.users -= 1
 
     def _heed(self, state: _Host, answer: Any) -> None:
         """Leave a host alone for as long as it asks."""
@@ -194,7 +208,7 @@ class Client:
             return
         pause = _retry_after(answer.headers.get("Retry-After"))
         if pause is not None and pause <= _LONGEST_PAUSE:
-            with state.lock:
+            with self._lock:
                 state.free_at = max(state.free_at, time.monotonic() + pause)
 
     def _read(self, answer: Any, until: float) -> bytes:

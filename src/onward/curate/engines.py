@@ -15,6 +15,8 @@ from onward.curate.rules import Limits
 from onward.errors import OnwardError, unknown
 
 ENGINES = ("polars", "spark")
+WORK = ".work"
+"""A folder of an engine's own, below the pool, until the pool is finished."""
 
 
 @dataclass
@@ -57,7 +59,7 @@ class Engine(Protocol):
         """Write each part; return what `onward.curate.pool_rows.write_part` says of each."""
 
     def close(self) -> None:
-        """Remove what was only needed on the way."""
+        """Let go of everything; what is below `WORK` stays for the next time."""
 
 
 def engine(name: str, limits: Limits, out: Path, master: str | None = None) -> Engine:

@@ -6,7 +6,6 @@ stopped.
 """
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +21,7 @@ import pyarrow as pa
 
 from onward.curate import rules
 from onward.curate.cutting import Cut, Key
-from onward.curate.engines import Tally
+from onward.curate.engines import WORK, Tally
 from onward.curate.pool_rows import write_dropped, write_part
 from onward.curate.reading import Piece
 from onward.curate.runs import Run, hash_ids, write_run
@@ -40,7 +39,7 @@ class OnPolars:
     def __init__(self, limits: rules.Limits, out: Path) -> None:
         self._limits, self._out = limits, out
         # What another version of polars has hashed is read again.
-        self._work = out / ".work" / pl.__version__
+        self._work = out / WORK / pl.__version__
         self._runs: list[Run] = []
         self._days: Counter[int] = Counter()
         self._left_out = np.zeros(0, np.int64)
@@ -174,8 +173,8 @@ class OnPolars:
         return found
 
     def close(self) -> None:
-        """Remove the runs."""
-        shutil.rmtree(self._work.parent)
+        """Forget the runs."""
+        self._runs.clear()
 
 
 def _lazy(table: pa.Table | pl.DataFrame) -> rules.Frame:

@@ -9,9 +9,11 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from onward.curate import rules
 from onward.curate.cutting import EVERY, Cut, calendar_sizes, cuts, equal_sizes
-from onward.curate.engines import Engine, Tally, engine
+from onward.curate.engines import WORK, Engine, Tally, engine
 from onward.curate.metadata import FORMATS, layout_of, metadata_files
 from onward.curate.pool_rows import write_dropped
 from onward.curate.reading import Piece, piece_of, pieces_of
@@ -117,15 +119,15 @@ def make_pool(
             chosen = engine(engine_name, limits, out, master)
             try:
                 _make(made, chosen, pieces, options, limits, watch)
-            except _NothingMadeError as error:
+            except OnwardError:
+                # Other metadata or options are needed, and make another pool.
                 _clear(out)
-                raise OnwardError(str(error)) from error
+                raise
+            finally:
+                chosen.close()
+            shutil.rmtree(out / WORK, ignore_errors=True)
         counts = made.finished
     return counts or {}
-
-
-class _NothingMadeError(Exception):
-    """The metadata and the options do not fit: nothing is worth keeping."""
 
 
 def _make(
@@ -145,15 +147,12 @@ def _make(
     names: Sequence[str | None]
     kept = sum(days.values())
     if not kept:
-        raise _NothingMadeError(
+        raise OnwardError(
             f"expected valid rows, found none among {tally.rows:,}: "
             + first_few([f"{count:,} {reason}" for reason, count in tally.dropped.most_common()])
         )
     if options.every is None:
-        try:
-            sizes = equal_sizes(kept, options.buckets or 1)
-        except OnwardError as error:
-            raise _NothingMadeError(str(error)) from error
+        sizes = equal_sizes(kept, options.buckets or 1)
         names = [None] * len(sizes)
     else:
         sizes, names = calendar_sizes(days, options.every)
@@ -164,7 +163,7 @@ def _make(
     if wrong:
         raise OnwardError(
             f"expected {wrong[0].rows:,} rows in {wrong[0].path}, found another number. Did the "
-            f"metadata change meanwhile? Remove {made.folder} and run the same command again"
+            "metadata change meanwhile? Run the same command again"
         )
     tally.dropped[rules.SEEN] += len(again)
     made.finish(
@@ -175,18 +174,17 @@ def _make(
             "buckets": _buckets(parts, written, names),
         }
     )
-    engine.close()
 
 
 def _understood(tally: Tally, pieces: Sequence[Piece], limits: rules.Limits) -> None:
     """Refuse a column of which nothing was understood: it is not the one that was meant."""
     if not tally.rows:
-        raise _NothingMadeError(f"expected rows in {pieces[0].source}, found none")
+        raise OnwardError(f"expected rows in {pieces[0].source}, found none")
     wanted = [("time", tally.times)] + [("taken", tally.takens)] * limits.captured
     for name, understood in wanted:
         if not understood:
             layout = next(piece.layout for piece in pieces if name in piece.layout.chosen)
-            raise _NothingMadeError(
+            raise OnwardError(
                 f"expected times in column {layout.chosen[name]!r}, found none that is understood "
                 f"in {tally.rows:,} rows. There are the columns {', '.join(layout.names)}: name "
                 f"another one with --{name}-column"
@@ -194,9 +192,10 @@ def _understood(tally: Tally, pieces: Sequence[Piece], limits: rules.Limits) -> 
 
 
 def _write_repeats(again: Any, pieces: Sequence[Piece], out: Path) -> None:
-    numbers = [piece_of(order) for order in again["order"].to_pylist()]
-    for number in sorted(set(numbers)):
-        rows = again.filter([one == number for one in numbers])
+    numbers = piece_of(again["order"].to_numpy())
+    for number in np.unique(numbers).tolist():
+        first, last = np.searchsorted(numbers, [number, number + 1])
+        rows = again.slice(first, last - first)
         path = out / "dropped" / f"{pieces[number].name}-again.parquet"
         reasons = [rules.SEEN] * len(rows)
         write_dropped(rows["id"], reasons, str(pieces[number].source), path)
@@ -244,6 +243,6 @@ def _glance(path: Path) -> str:
 
 def _clear(out: Path) -> None:
     """Leave a folder as empty as it was."""
-    for name in ("dropped", "rows", ".work"):
+    for name in ("dropped", "rows", WORK):
         shutil.rmtree(out / name, ignore_errors=True)
     (out / BEGUN).unlink()

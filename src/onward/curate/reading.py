@@ -22,6 +22,7 @@ from onward.curate.records import POOL
 from onward.curate.rules import ROW_BITS
 from onward.curate.url_texts import decoded
 from onward.errors import OnwardError
+from onward.table import Array
 
 TEXTS = tuple(name for name in POOL.names if name not in ("time", "taken"))
 READ = pa.schema(
@@ -97,9 +98,9 @@ def pieces_of(
     return pieces
 
 
-def piece_of(order: int) -> int:
-    """Return the number of the piece that a row is from."""
-    return order >> ROW_BITS
+def piece_of(order: Array) -> Array:
+    """Return the numbers of the pieces that rows are from."""
+    return np.asarray(order >> ROW_BITS)
 
 
 def _understood(texts: Texts, layout: Layout, *, day_first: bool | None) -> pa.Table:

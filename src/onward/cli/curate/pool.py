@@ -13,9 +13,8 @@ from onward.cli.progress import reading
 from onward.curate.extras import need
 
 
-def _column(name: str, more: str = "") -> typer.models.OptionInfo:
-    option = f"--{name.replace('_', '-')}-column"
-    return typer.Option(option, help=f"Which column is the {name.replace('_', ' ')}.{more}")  # type: ignore[no-any-return]
+def _column(name: str, what: str, more: str = "") -> typer.models.OptionInfo:
+    return typer.Option(f"--{name}-column", help=f"Which column has the {what}.{more}")  # type: ignore[no-any-return]
 
 
 def pool(
@@ -33,23 +32,24 @@ def pool(
     ] = None,
     every: Annotated[str | None, typer.Option(help="A bucket per year, quarter or month.")] = None,
     time_column: Annotated[
-        str | None, _column("time", " Of YFCC100M it is uploaded, else time or uploaded.")
+        str | None, _column("time", "time", " Of YFCC100M it is uploaded, else time or uploaded.")
     ] = None,
     taken_column: Annotated[
         str | None,
         _column(
             "taken",
+            "capture time",
             " Rows need a capture time before their time then. YFCC100M has it; none to ignore it.",
         ),
     ] = None,
-    id_column: Annotated[str | None, _column("id")] = None,
-    url_column: Annotated[str | None, _column("url")] = None,
-    page_column: Annotated[str | None, _column("page")] = None,
-    author_column: Annotated[str | None, _column("author")] = None,
-    title_column: Annotated[str | None, _column("title")] = None,
-    caption_column: Annotated[str | None, _column("caption")] = None,
-    licence_column: Annotated[str | None, _column("licence")] = None,
-    licence_url_column: Annotated[str | None, _column("licence_url")] = None,
+    id_column: Annotated[str | None, _column("id", "id")] = None,
+    url_column: Annotated[str | None, _column("url", "URL of the image")] = None,
+    page_column: Annotated[str | None, _column("page", "page that shows it")] = None,
+    author_column: Annotated[str | None, _column("author", "author")] = None,
+    title_column: Annotated[str | None, _column("title", "title")] = None,
+    caption_column: Annotated[str | None, _column("caption", "caption")] = None,
+    licence_column: Annotated[str | None, _column("licence", "licence")] = None,
+    licence_url_column: Annotated[str | None, _column("licence-url", "text of the licence")] = None,
     format: Annotated[
         str | None, typer.Option(help="yfcc, img2dataset or table; seen from the file by default.")
     ] = None,
