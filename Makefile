@@ -32,11 +32,12 @@ test: setup
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2
 
-# TensorFlow, Ray and Playwright are large and not everywhere: where one cannot be installed, its
+# TensorFlow, Ray, Spark and Playwright are large and not everywhere: where one cannot be installed, its
 # tests are skipped. Playwright drives the Chromium of the system, and brings none of its own.
 test-slow: .venv/.docs
 	-$(BIN)/python -c "import tensorflow" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt tensorflow
 	-$(BIN)/python -c "import ray" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt ray
+	-$(BIN)/python -c "import pyspark" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pyspark
 	-$(BIN)/python -c "import playwright" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt playwright
 	$(BIN)/pytest -n 2 -m slow
 

@@ -2,6 +2,10 @@
 
 import typer
 
+from onward.cli.curate import fetch, pool
+
 app = typer.Typer(
     help="From a huge timestamped pool to a small, clean, labelled stream.", no_args_is_help=True
 )
+app.command("pool")(pool.pool)
+app.command("fetch")(fetch.fetch)

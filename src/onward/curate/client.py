@@ -1,0 +1,311 @@
+"""One URL at a time, politely, and never where it should not go.
+
+A host is asked by few connections at once, so many times a second at most, and not before it says
+again if it said so. Only ``http`` and ``https``; addresses inside a network are refused after the
+name is resolved and before anything is sent, redirections included.
+"""
+
+import builtins
+import contextlib
+import ipaddress
+import random
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    LocationParseError,
+    NewConnectionError,
+    TimeoutError,
+)
+
+from onward import __version__
+
+NO_URL, SCHEME, PRIVATE = "no url", "neither http nor https", "an address inside a network"
+TIMEOUT, UNREACHABLE, TOO_LARGE = "timeout", "no connection", "answer too large"
+REDIRECTS, PLACEHOLDER = "too many redirections", "a placeholder instead of the image"
+AGENT = f"onward/{__version__} (onward curate fetch)"
+_AGAIN = {429, 500, 502, 503, 504}
+_MOST_REDIRECTS = 5
+_LONGEST_PAUSE = 600.0
+_CHUNK = 1 << 16
+_MOST_HOSTS = 10_000
+# What Flickr shows instead of a photo that was removed.
+_PLACEHOLDERS = ("photo_unavailable",)
+
+
+class FetchError(Exception):
+    """An image did not arrive, for this reason."""
+
+
+class _PrivateError(HTTPError):
+    """A name leads into a network that is not the public one."""
+
+
+@dataclass(frozen=True)
+class Manners:
+    """How to ask.
+
+    Parameters
+    ----------
+    connections
+        In all.
+    per_host
+        Connections to one host.
+    per_second
+        Requests to one host in a second.
+    timeout
+        Seconds for an answer, from the request to the last byte.
+    retries
+        How often to ask again after a failure that may pass.
+    contact
+        Who is asking: an address or a page, for the people who run the host.
+    """
+
+    connections: int = 32
+    per_host: int = 8
+    per_second: float = 20.0
+    timeout: float = 30.0
+    retries: int = 2
+    contact: str = ""
+
+
+@dataclass
+class _Host:
+    """When a host may be asked again, by how many at once, and how many want to."""
+
+    places: threading.Semaphore
+    free_at: float = 0.0
+    users: int = 0
+
+    def wanted_at(self, now: float) -> bool:
+        """Whether something about this host has to be remembered."""
+        return self.users > 0 or self.free_at > now
+
+
+class Client:
+    """Fetches what URLs lead to. May be used from many threads."""
+
+    def __init__(self, manners: Manners, *, most_bytes: int, allow_private: bool = False) -> None:
+        self._manners, self._most_bytes = manners, most_bytes
+        contact = f"; {manners.contact}" if manners.contact else ""
+        agent = AGENT[:-1] + contact + ")"
+        self._manager = _manager(allow_private=allow_private)(
+            num_pools=256,
+            maxsize=manners.per_host,
+            retries=False,
+            headers={"User-Agent": agent, "Accept": "image/*", "Accept-Encoding": "identity"},
+        )
+        self._per_host = manners.per_host
+        self._hosts: dict[str, _Host] = {}
+        self._lock = threading.Lock()
+
+    def fetch(self, url: str | None) -> bytes:
+        """Return what a URL leads to, or say why not."""
+        if not url:
+            raise FetchError(NO_URL)
+        for attempt in range(self._manners.retries + 1):
+            last = attempt == self._manners.retries
+            try:
+                status, content = self._follow(url)
+            except FetchError as error:
+                if last or str(error) not in (TIMEOUT, UNREACHABLE):
+                    raise
+            else:
+                if status == 200:
+                    return content
+                if last or status not in _AGAIN:
+                    raise FetchError(f"HTTP {status}")
+            # Many who failed together should not come back together.
+            time.sleep(min(2.0**attempt, 30) * random.uniform(0.25, 0.5))
+        raise AssertionError("the last attempt returns or raises")
+
+    def _follow(self, url: str) -> tuple[int, bytes]:
+        for _ in range(_MOST_REDIRECTS + 1):
+            try:
+                parts = urlsplit(url)
+            except ValueError as error:
+                raise FetchError(SCHEME) from error
+            if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
+                raise FetchError(SCHEME)
+            if any(word in parts.path for word in _PLACEHOLDERS):
+                raise FetchError(PLACEHOLDER)
+            status, content, where = self._ask(url, parts.netloc.rpartition("@")[2])
+            if where is None:
+                return status, content
+            url = urljoin(url, where)
+        raise FetchError(REDIRECTS)
+
+    def _ask(self, url: str, host: str) -> tuple[int, bytes, str | None]:
+        with self._turn(host) as state:
+            until = time.monotonic() + self._manners.timeout
+            try:
+                answer = self._manager.request(
+                    "GET",
+                    url,
+                    redirect=False,
+                    preload_content=False,
+                    timeout=urllib3.Timeout(total=self._manners.timeout),
+                )
+            except _PrivateError as error:
+                raise FetchError(PRIVATE) from error
+            except NewConnectionError as error:
+                raise FetchError(UNREACHABLE) from error
+            except TimeoutError as error:
+                raise FetchError(TIMEOUT) from error
+            except LocationParseError as error:
+                raise FetchError(SCHEME) from error
+            except (HTTPError, OSError, UnicodeError) as error:
+                raise FetchError(UNREACHABLE) from error
+            try:
+                where = answer.get_redirect_location() or None
+                if where is None and answer.status == 200:
+                    return 200, self._read(answer, until), None
+                self._heed(state, answer)
+                return answer.status, b"", where
+            finally:
+                # Not every answer was read to its end: its connection is of no more use.
+                answer.close()
+                answer.release_conn()
+
+    @contextlib.contextmanager
+    def _turn(self, host: str) -> Iterator[_Host]:
+        """Wait for a host's next turn, and take one of its places."""
+        with self._lock:
+            now = time.monotonic()
+            if len(self._hosts) > _MOST_HOSTS:
+                # Those that nobody is waiting for can be met anew.
+                held = {name: one for name, one in self._hosts.items() if one.wanted_at(now)}
+                self._hosts = held
+            state = self._hosts.setdefault(host, _Host(threading.Semaphore(self._per_host)))
+            state.users += 1
+        try:
+            with state.places:
+                with self._lock:
+                    now = time.monotonic()
+                    turn = max(now, state.free_at)
+                    state.free_at = turn + 1 / self._manners.per_second
+                time.sleep(turn - now)
+                yield state
+        finally:
+            with self._lock:
+                state.users -= 1
+
+    def _heed(self, state: _Host, answer: Any) -> None:
+        """Leave a host alone for as long as it asks."""
+        if answer.status not in (429, 503):
+            return
+        pause = _retry_after(answer.headers.get("Retry-After"))
+        if pause is not None and pause <= _LONGEST_PAUSE:
+            with self._lock:
+                state.free_at = max(state.free_at, time.monotonic() + pause)
+
+    def _read(self, answer: Any, until: float) -> bytes:
+        length = answer.headers.get("Content-Length", "")
+        if length.isdigit() and int(length) > self._most_bytes:
+            raise FetchError(TOO_LARGE)
+        found = bytearray()
+        try:
+            # What is there, not a whole chunk: a host that drips is to be noticed.
+            while chunk := answer.read1(_CHUNK, decode_content=False):
+                found += chunk
+                if len(found) > self._most_bytes:
+                    raise FetchError(TOO_LARGE)
+                if time.monotonic() > until:
+                    raise FetchError(TIMEOUT)
+        except TimeoutError as error:
+            raise FetchError(TIMEOUT) from error
+        except (HTTPError, OSError) as error:
+            raise FetchError(UNREACHABLE) from error
+        return bytes(found)
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is one of the public network.
+
+    Examples
+    --------
+    >>> [is_public(a) for a in ("8.8.8.8", "127.0.0.1", "10.0.0.1", "::ffff:192.168.0.1")]
+    [True, False, False, False]
+    """
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv6Address):
+        # An address of the old kind inside one of the new kind is judged by itself.
+        inner = found.ipv4_mapped or found.sixtofour or (found.teredo or (None, None))[1]
+        if inner is None and found in _TRANSLATED:
+            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+        found = inner or found
+    return found.is_global and not found.is_multicast
+
+
+_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
+
+
+def _connect(host: str, port: int, timeout: Any, *, allow_private: bool) -> socket.socket:
+    """Connect to an address that was looked at, not to a name that may change meanwhile."""
+    places = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
+    known = [place for place in places if allow_private or is_public(str(place[4][0]))]
+    if not known:
+        raise _PrivateError(PRIVATE)
+    problem: OSError | None = None
+    for family, kind, protocol, _, address in known:
+        made = socket.socket(family, kind, protocol)
+        try:
+            if isinstance(timeout, int | float):
+                made.settimeout(timeout)
+            made.connect(address)
+        except OSError as error:
+            made.close()
+            problem = error
+        else:
+            return made
+    raise problem or OSError(f"no address of {host}")
+
+
+def _manager(*, allow_private: bool) -> type[urllib3.PoolManager]:
+    def new_conn(self: HTTPConnection) -> socket.socket:
+        try:
+            return _connect(self.host, self.port, self.timeout, allow_private=allow_private)
+        except builtins.TimeoutError as error:
+            raise ConnectTimeoutError(self, TIMEOUT) from error
+        except OSError as error:
+            raise NewConnectionError(self, str(error)) from error
+
+    plain = type("Plain", (HTTPConnection,), {"_new_conn": new_conn})
+    secure = type("Secure", (HTTPSConnection,), {"_new_conn": new_conn})
+    pools = {
+        "http": type("Pool", (HTTPConnectionPool,), {"ConnectionCls": plain}),
+        "https": type("SecurePool", (HTTPSConnectionPool,), {"ConnectionCls": secure}),
+    }
+
+    class Manager(urllib3.PoolManager):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            self.pool_classes_by_scheme = pools
+
+    return Manager
+
+
+def _retry_after(said: str | None) -> float | None:
+    """Return the seconds that a host asks for, as a number or as a moment."""
+    if said is None:
+        return None
+    if said.strip().isdigit():
+        return float(said)
+    try:
+        moment = parsedate_to_datetime(said)
+    except ValueError:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max((aware - datetime.now(UTC)).total_seconds(), 0.0)
