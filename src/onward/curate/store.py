@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from onward.errors import OnwardError
@@ -72,15 +73,24 @@ class Store:
     @cached_property
     def buckets(self) -> Array:
         """The bucket of each row, -1 where it has none."""
-        return np.concatenate([self._column(at, "bucket") for at in range(len(self.arrays))])
+        return np.concatenate(
+            [
+                np.full(len(array), -1, np.int32)
+                if path is None
+                else self._column(at, path, "bucket").to_numpy()
+                for at, (array, path) in enumerate(zip(self.arrays, self.tables, strict=True))
+            ]
+        )
 
     def ids(self, rows: Rows) -> list[str]:
         """Return the ids of these rows, in this order."""
-        found = np.empty(len(rows), object)
+        found = np.array([str(row) for row in rows.tolist()], object)
         for at, places in self._by_shard(rows):
-            held = self._column(at, "id")
-            found[places] = held[rows[places] - self.starts[at]]
-        return found.tolist()
+            path = self.tables[at]
+            if path is not None:
+                within = pa.array(rows[places] - self.starts[at])
+                found[places] = self._column(at, path, "id").take(within).to_pylist()
+        return list(found)
 
     def take(self, rows: Rows) -> Array:
         """Return the directions of these rows, in this order, as they are stored."""
@@ -94,20 +104,14 @@ class Store:
         owner = np.searchsorted(self.starts, rows, "right") - 1
         return [(int(at), np.flatnonzero(owner == at)) for at in np.unique(owner)]
 
-    def _column(self, at: int, name: str) -> Array:
-        path, rows = self.tables[at], len(self.arrays[at])
-        if path is None:
-            if name == "bucket":
-                return np.full(rows, -1, np.int32)
-            start = int(self.starts[at])
-            return np.array([str(row) for row in range(start, start + rows)], object)
-        table = pq.read_table(path, columns=[name])
+    def _column(self, at: int, path: Path, name: str) -> Any:
+        table, rows = pq.read_table(path, columns=[name]), len(self.arrays[at])
         if table.num_rows != rows:
             raise OnwardError(
                 f"expected a row in {path} for each of the {rows:,} directions beside it, found "
                 f"{table.num_rows:,}. Make the store again"
             )
-        return np.asarray(table.column(name).to_numpy())
+        return table.column(name)
 
 
 def as_store(held: Any) -> Store:
