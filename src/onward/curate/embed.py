@@ -126,9 +126,9 @@ def _write(folder: Path, name: str, loaded: Loaded, known: PoolBuckets | None) -
     directions, zero, strange = unit(loaded.vectors)
     good = ~(zero | strange)
     wrong = list(loaded.wrong)
-    wrong += [Wrong(loaded.ids[row], _ZERO) for row in np.flatnonzero(zero)]
-    wrong += [Wrong(loaded.ids[row], _NOT_FINITE) for row in np.flatnonzero(strange)]
-    ids = [loaded.ids[row] for row in np.flatnonzero(good)]
+    wrong += [Wrong(loaded.ids[row], _ZERO) for row in np.flatnonzero(zero).tolist()]
+    wrong += [Wrong(loaded.ids[row], _NOT_FINITE) for row in np.flatnonzero(strange).tolist()]
+    ids = [loaded.ids[row] for row in np.flatnonzero(good).tolist()]
     buckets = np.full(len(ids), -1, np.int32) if known is None else known.of(hashed(ids))
     rows = [[name, one.id, one.reason, one.detail] for one in wrong]
     if rows:

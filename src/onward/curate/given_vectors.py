@@ -184,10 +184,15 @@ def _texts(column: Any, name: str, path: Path) -> list[str]:
 
 def _of_table(path: Path, rows: int) -> Iterator[Loaded]:
     try:
-        file = pq.ParquetFile(path)
+        yield from _rows_of_table(path, rows)
     except (OSError, ValueError) as error:
-        raise OnwardError(f"expected a parquet file at {path}, found none ({error})") from error
-    with file:
+        raise OnwardError(
+            f"expected a parquet file at {path}, found what cannot be read as one ({error})"
+        ) from error
+
+
+def _rows_of_table(path: Path, rows: int) -> Iterator[Loaded]:
+    with pq.ParquetFile(path) as file:
         schema = file.schema_arrow
         lists = [field.name for field in schema if _is_vector(field.type)]
         if len(lists) != 1:

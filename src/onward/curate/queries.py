@@ -75,7 +75,7 @@ def given_queries(path: Path, concepts: Concepts) -> Array:
             f"expected queries that point somewhere, found zeros in row {row} of {path}, for "
             f"{concepts.found[row].name!r}"
         )
-    return (asked / lengths)[:, None]
+    return np.asarray(asked / lengths)[:, None]
 
 
 def identity(chosen: "ChosenClip", weights: Path | None, pretrained: str | None, model: str) -> Any:

@@ -54,6 +54,34 @@ def of_one_concept_only(ranked: Sequence[Rows], wanted: int) -> Chosen:
         left = [rows[~np.isin(rows, shared)] for rows in left]
 
 
+def as_many_as_possible(ranked: Sequence[Rows], wanted: int) -> tuple[int, Chosen]:
+    """Choose as `of_one_concept_only` does, fewer if that would use a ranking up.
+
+    In a small bucket the next best of one concept is soon among the best of another, and both go,
+    until nothing is left. So this is the largest number at which no ranking runs out.
+
+    Examples
+    --------
+    >>> ranked = [np.array([1, 2, 3, 4]), np.array([4, 2, 3, 1])]
+    >>> [len(rows) for rows in of_one_concept_only(ranked, 2).rows]
+    [0, 0]
+    >>> most, found = as_many_as_possible(ranked, 2)
+    >>> most, [rows.tolist() for rows in found.rows]
+    (1, [[1], [4]])
+    """
+    found = of_one_concept_only(ranked, wanted)
+    if not found.ran_out:
+        return wanted, found
+    enough, too_many = 0, wanted
+    while too_many - enough > 1:
+        middle = (enough + too_many) // 2
+        if of_one_concept_only(ranked, middle).ran_out:
+            too_many = middle
+        else:
+            enough = middle
+    return enough, of_one_concept_only(ranked, enough)
+
+
 def lowest(ranked: Sequence[Rows], wanted: int, taken: Rows) -> Chosen:
     """Choose the first rows of each ranking that nobody has taken, one ranking after the other.
 

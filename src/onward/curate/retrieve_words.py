@@ -7,8 +7,8 @@ from typing import Any
 def told(counts: Mapping[str, Any]) -> list[str]:
     """Return a line for each thing that a person should know of."""
     lines = [
-        f"bucket {one['bucket']} has {one['images']:,} images: shared out, {one['top']:,} at most "
-        "for each concept"
+        f"bucket {one['bucket']} has {one['images']:,} images, too few that are of one concept "
+        f"only: {one['top']:,} of each"
         for one in counts["small_buckets"]
     ]
     lines += [

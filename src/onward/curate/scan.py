@@ -30,7 +30,7 @@ _NUMBERS, _MOST_ROWS = 1 << 19, 4096
 _ROUNDING = 2.0**-24
 # More than what vanishes where numbers are too small for float32.
 _TINY = 2.0**-100
-_AGAIN = 1024
+_AGAIN = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,28 +229,25 @@ class _Work:
     def _count_scores(self, seen: Array, group: Array | None) -> None:
         parts = self._wanted.histogram
         part = np.clip(((seen + 1) * (parts / 2)).astype(np.int64), 0, parts - 1)
-        concept = np.broadcast_to(np.arange(len(seen))[:, None], seen.shape)
         if group is None:
-            of = (0, concept, part)
-        else:
-            inside = group >= 0
-            of = (
-                np.broadcast_to(group[inside], (len(seen), int(inside.sum()))),
-                concept[:, inside],
-                part[:, inside],
-            )
+            group = np.zeros(seen.shape[1], np.int64)
+        inside = group >= 0
+        first = (group[inside].astype(np.int64) * len(seen))[None] + np.arange(len(seen))[:, None]
         with self._lock:
-            np.add.at(self._histogram, of, 1)
+            np.add.at(self._histogram.reshape(-1), first * parts + part[:, inside], 1)
 
     def _exact(self, rows: Rows, column: int) -> Array:
         """Return the scores of rows as the docstring of this module says."""
         concept = column % len(self._queries)
         found = np.empty(len(rows))
+        # Fresh memory costs more than the sums: the same room serves for all.
+        values, products = np.empty((2, min(_AGAIN, len(rows)), self._store.width))
         for first in range(0, len(rows), _AGAIN):
-            part = slice(first, first + _AGAIN)
-            values = _as_float64(self._store.take(rows[part]))
-            sums = [(values * query).sum(1) for query in self._queries[concept]]
-            found[part] = np.max(sums, axis=0)
+            some = rows[first : first + _AGAIN]
+            held, room = values[: len(some)], products[: len(some)]
+            _copy(self._store.take(some), held)
+            sums = [np.multiply(held, query, out=room).sum(1) for query in self._queries[concept]]
+            found[first : first + _AGAIN] = np.max(sums, axis=0)
         found = found.astype(np.float32).astype(np.float64) + 0.0  # there is but one zero
         return found if column == concept else -found
 
@@ -283,23 +280,18 @@ def _floats(block: Array, room: "torch.Tensor") -> "torch.Tensor":
     """Return a block of any kind of number as float32: itself, or in the room that there is."""
     import torch
 
-    if not _known_to_torch(block):
-        np.copyto(room.numpy()[: len(block)], block, casting="unsafe")
-        return room[: len(block)]
-    held = torch.from_numpy(block)
-    if held.dtype == torch.float32 and held.is_contiguous():
-        return held
-    return room[: len(block)].copy_(held)
+    if block.dtype == np.float32 and block.flags.c_contiguous and block.dtype.isnative:
+        return torch.from_numpy(block)
+    _copy(block, room.numpy()[: len(block)])
+    return room[: len(block)]
 
 
-def _as_float64(values: Array) -> Array:
+def _copy(values: Array, room: Array) -> None:
+    """Copy numbers of any kind into an array of another, as torch does: numpy has no hurry."""
     import torch
 
-    # Ten times as fast as numpy for float16.
-    known = _known_to_torch(values)
-    return torch.from_numpy(values).double().numpy() if known else values.astype(np.float64)
-
-
-def _known_to_torch(values: Array) -> bool:
     native = values.dtype.isnative and values.dtype.itemsize <= 8
-    return native and all(step > 0 for step in values.strides)
+    if native and all(step > 0 for step in values.strides):
+        torch.from_numpy(room).copy_(torch.from_numpy(values))
+    else:
+        np.copyto(room, values, casting="unsafe")

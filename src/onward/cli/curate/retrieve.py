@@ -48,6 +48,7 @@ def retrieve(
     bucket that is too small, a concept with fewer images than asked for, and one that matches
     nothing are named.
     """
+    from onward.curate.choose import Wanted
     from onward.curate.concepts import write_concepts
     from onward.curate.nearest import require_width
     from onward.curate.queries import (
@@ -57,7 +58,6 @@ def retrieve(
         require_same_model,
         text_queries,
     )
-    from onward.curate.retrieve import Wanted
     from onward.curate.retrieve import retrieve as choose
     from onward.curate.retrieve_words import told
     from onward.curate.stage import making, open_stage
@@ -78,7 +78,7 @@ def retrieve(
 
         chosen = chosen_clip(str(model), weights=weights, pretrained=pretrained)
         by = identity(chosen, weights, pretrained, str(model))
-        require_same_model(stage and stage.options.get("model"), by)
+        require_same_model(None if stage is None else stage.options.get("model"), by)
         asked = text_queries(chosen.clip, sought, sub_queries=sub_queries)
     require_width(asked[:, 0], held)
     skip = sorted(set(skip_bucket or ()))
