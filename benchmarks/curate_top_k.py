@@ -42,7 +42,9 @@ def main(rows: int = ROWS, width: int = WIDTH) -> None:
         try:
             import faiss
         except ImportError:
-            seconds = statistics.median(_seconds(lambda: top_k(queries, store, TOP)) for _ in "12345")
+            seconds = statistics.median(
+                _seconds(lambda: top_k(queries, store, TOP)) for _ in "12345"
+            )
             print(f"ours {seconds:.3f} s; faiss is not installed: pip install faiss-cpu")
             return
         index = faiss.IndexFlatIP(width)

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from onward.table import Array
 
 _WIDTH, _HEIGHT = 240, 52
+_MOST_BARS = 48
 
 
 def histogram_svg(scores: Any, candidates: Array) -> Markup:
@@ -21,15 +22,15 @@ def histogram_svg(scores: Any, candidates: Array) -> Markup:
         The scores of the candidates.
     """
     low, high = scores["low"].to_numpy(), scores["high"].to_numpy()
-    images = scores["images"].to_numpy()
-    step = float(high[0] - low[0])
     first, last = float(low.min()), float(high.max())
-    parts = max(round((last - first) / step), 1)
-    every = np.zeros(parts, np.int64)
-    places = np.round((low - first) / step).astype(np.int64).clip(0, parts - 1)
-    np.add.at(every, places, images)
-    mine = ((candidates - first) / step).astype(np.int64).clip(0, parts - 1)
-    found = np.bincount(mine, minlength=parts)
+    fine = max(round((last - first) / float(high[0] - low[0])), 1)
+    parts = min(fine, _MOST_BARS)
+
+    def counted(values: Array, images: Array | None = None) -> Array:
+        places = ((values - first) / (last - first) * parts).astype(np.int64)
+        return np.bincount(places.clip(0, parts - 1), images, minlength=parts)
+
+    every, found = counted((low + high) / 2, scores["images"].to_numpy()), counted(candidates)
     alt = (
         f"Scores from {first:.3f} to {last:.3f} in the whole bucket; candidates from "
         f"{candidates.min():.3f} to {candidates.max():.3f}"
