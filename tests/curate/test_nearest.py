@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onward.curate import survivors, top_k
-from onward.curate.scan import Groups, Scan, scan
+from onward.curate.looking import Groups, Scan
+from onward.curate.scan import scan
 from onward.curate.store import Store, as_store
 from onward.errors import OnwardError
 from onward.table import Array

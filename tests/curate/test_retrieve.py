@@ -6,18 +6,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onward.curate.choose import Wanted
 from onward.curate.concepts import Concept, Concepts, read_concepts
-from onward.curate.queries import find_concepts, given_queries
+from onward.curate.queries import find_concepts, given_queries, text_queries
 from onward.curate.refill import lowest, of_one_concept_only
 from onward.curate.retrieve import retrieve
 from onward.curate.retrieve_words import told
 from onward.curate.stage import Stage, making
 from onward.curate.store import Store
 from onward.errors import OnwardError
+from onward.models.clip_choice import named_clip
 from onward.table import Array
 
 
@@ -144,11 +146,9 @@ def test_scans_again_where_a_ranking_ran_out(tmp_path: Path) -> None:
 
 
 def test_a_small_bucket_and_a_concept_that_matches_nothing_are_named(tmp_path: Path) -> None:
-    vectors = np.array(
-        [[1, 0, 0.0], [0.9, 0.1, 0.4], [0, 1, 0], [0.1, 0.9, 0.4]]  # bucket 0
-        + [[0.9, 0, 0.4], [0.8, 0.1, 0.5], [0.7, 0.2, 0.6], [0.6, 0.3, 0.6]]  # bucket 1
-        + [[0.5, 0.35, 0.7], [0.45, 0.4, 0.7]]
-    )
+    first = [(1, 0), (0.9, 0.1), (0, 1), (0.1, 0.9)]
+    second = [(0.9, 0), (0.8, 0.1), (0.7, 0.2), (0.6, 0.3), (0.5, 0.35), (0.45, 0.4)]
+    vectors = plane(*first, *second)
     store = stored(tmp_path / "store", vectors, [0] * 4 + [1] * 6)
     wanted = Wanted(concepts("red", "blue"), np.eye(3)[:2, None], top=3, background=0)
     stage = retrieved(tmp_path / "out", store, wanted)
@@ -218,6 +218,31 @@ def test_queries_of_a_file(tmp_path: Path) -> None:
     path.write_text("no array")
     with pytest.raises(OnwardError, match="expected an array of queries"):
         given_queries(path, concepts("a"))
+
+
+def test_texts_become_queries() -> None:
+    clip = named_clip("clip_small")
+    asked = Concepts(
+        (
+            Concept("red", ("a red one", "something\nred"), ("scarlet",)),
+            Concept("blue", ("blue",), ("navy", "cyan", "teal")),
+            Concept("none", ("nothing",)),
+        )
+    )
+
+    def alone(text: str) -> Array:
+        with torch.no_grad():
+            return clip._net.encode_text(clip._tokens([text]), normalize=True)[0].numpy()
+
+    queries = text_queries(clip, asked)
+    assert queries.shape == (3, 1, 128)
+    both = alone("a red one") + alone("something red")
+    np.testing.assert_allclose(queries[0, 0], both / np.linalg.norm(both), atol=1e-6)
+    narrow = text_queries(clip, asked, sub_queries=True)
+    assert narrow.shape == (3, 3, 128)
+    for row, texts in enumerate((["scarlet"] * 3, ["navy", "cyan", "teal"], ["nothing"] * 3)):
+        for place, text in enumerate(texts):
+            np.testing.assert_allclose(narrow[row, place], alone(text), atol=1e-6)
 
 
 def test_concepts_are_written_beside_the_candidates(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from onward.curate.concepts import Concepts
+from onward.curate.looking import Found, Groups, Scan
 from onward.curate.refill import Chosen, as_many_as_possible, lowest
-from onward.curate.scan import Found, Groups, Scan, scan
+from onward.curate.scan import scan
 from onward.curate.store import Store
 from onward.table import Array, Rows
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from onward.curate.scan import Scan, scan
+from onward.curate.looking import Scan
+from onward.curate.scan import scan
 from onward.curate.store import Store, as_store
 from onward.errors import OnwardError
 from onward.table import Array, Rows
@@ -42,7 +43,7 @@ def top_k(queries: Any, store: Store | Path | str | Array, k: int) -> tuple[Arra
     held, asked = as_store(store), require_queries(queries)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
         raise OnwardError(f"expected a whole number of rows, 0 or more, found k = {k!r}")
-    require_width(asked, held)
+    require_width(asked.shape[1], held.width)
     best = min(int(k), len(held))
     scores = np.empty((len(asked), best), np.float32)
     rows = np.empty((len(asked), best), np.int64)
@@ -71,10 +72,10 @@ def require_queries(queries: Any, where: str = "queries") -> Array:
     return asked
 
 
-def require_width(asked: Array, store: Store) -> None:
+def require_width(found: int, of_store: int) -> None:
     """Say if queries and a store cannot be compared."""
-    if asked.shape[1] != store.width:
+    if found != of_store:
         raise OnwardError(
-            f"expected queries of {store.width:,} numbers, as the store's rows have, found "
-            f"{asked.shape[1]:,}. Both have to be of one model"
+            f"expected queries of {of_store:,} numbers, as the store's rows have, found "
+            f"{found:,}. Both have to be of one model"
         )

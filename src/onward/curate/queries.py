@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onward.curate.concepts import Concepts, read_concepts
-from onward.curate.nearest import require_queries
+from onward.curate.known_clip import known_clip, require_same_model
+from onward.curate.nearest import require_queries, require_width
 from onward.errors import OnwardError
 from onward.files import file_digest
 from onward.pairs import as_bytes, made_pairs, pair_type
@@ -16,7 +17,6 @@ from onward.table import Array
 
 if TYPE_CHECKING:
     from onward.models.clip import Clip
-    from onward.models.clip_choice import ChosenClip
 
 PACKAGED = ("clear10",)
 """Concepts that come with Onward, by name."""
@@ -31,6 +31,38 @@ def find_concepts(name: str) -> Concepts:
         return read_concepts(path)
 
 
+def wanted_queries(
+    concepts: Concepts,
+    source: Path | tuple[str, Path | None, str | None],
+    *,
+    width: int,
+    of_store: Mapping[str, Any] | None,
+    sub_queries: bool,
+) -> tuple[Array, Any]:
+    """Return the queries of concepts, and what tells them from others, as JSON holds it.
+
+    Parameters
+    ----------
+    source
+        A .npy file with one row per concept, or model, weights and tag of `known_clip`.
+    width
+        Of the store's directions.
+    of_store
+        The model that the store was made with, if that is known.
+    sub_queries
+        See `text_queries`.
+    """
+    if isinstance(source, Path):
+        asked = given_queries(source, concepts)
+        by: Any = f"sha256 {file_digest(source)[:16]}"
+    else:
+        model = known_clip(*source)
+        require_same_model(of_store, model.identity)
+        asked, by = text_queries(model.clip, concepts, sub_queries=sub_queries), model.identity
+    require_width(asked.shape[2], width)
+    return asked, by
+
+
 def text_queries(clip: "Clip", concepts: Concepts, *, sub_queries: bool = False) -> Array:
     """Return the queries of concepts (concept, one or more, width), each of length one.
 
@@ -41,12 +73,11 @@ def text_queries(clip: "Clip", concepts: Concepts, *, sub_queries: bool = False)
         then scores as high as the best of them. Otherwise its prompts are averaged to one query.
     """
     asked = [
-        list(one.sub_queries)
+        _lines(one.sub_queries)
         if sub_queries and one.sub_queries
         else ["\n".join(_lines(one.prompts))]
         for one in concepts.found
     ]
-    asked = [_lines(one) if sub_queries and len(one) > 1 else one for one in asked]
     found = iter(_directions(clip, [text for texts in asked for text in texts]))
     each = [[next(found) for _ in texts] for texts in asked]
     most = max(map(len, each))
@@ -76,25 +107,6 @@ def given_queries(path: Path, concepts: Concepts) -> Array:
             f"{concepts.found[row].name!r}"
         )
     return np.asarray(asked / lengths)[:, None]
-
-
-def identity(chosen: "ChosenClip", weights: Path | None, pretrained: str | None, model: str) -> Any:
-    """Return what tells a model from others, as JSON holds it: directions of two never meet."""
-    path = weights or Path(model).expanduser()
-    kept = f"sha256 {file_digest(path)[:16]}" if path.is_file() else pretrained or chosen.weights
-    return {"name": chosen.name, "weights": kept}
-
-
-def require_same_model(store: Mapping[str, Any] | None, mine: Mapping[str, Any]) -> None:
-    """Say if a store is of another model than its queries."""
-    if store is not None and dict(store) != dict(mine):
-        raise OnwardError(
-            f"expected the model that the store was made with, {_told(store)}, found {_told(mine)}"
-        )
-
-
-def _told(model: Mapping[str, Any]) -> str:
-    return f"{model['name']} with the weights {model['weights']}"
 
 
 def _lines(texts: Sequence[str]) -> list[str]:

@@ -50,19 +50,11 @@ def retrieve(
     """
     from onward.curate.choose import Wanted
     from onward.curate.concepts import write_concepts
-    from onward.curate.nearest import require_width
-    from onward.curate.queries import (
-        find_concepts,
-        given_queries,
-        identity,
-        require_same_model,
-        text_queries,
-    )
-    from onward.curate.retrieve import retrieve as choose
+    from onward.curate.queries import find_concepts, wanted_queries
+    from onward.curate.retrieve import retrieve as find
     from onward.curate.retrieve_words import told
     from onward.curate.stage import making, open_stage
     from onward.curate.store import Store
-    from onward.files import file_digest
 
     if (model is None) == (queries is None):
         raise OnwardError("expected --model or --queries, found both or neither")
@@ -71,16 +63,13 @@ def retrieve(
     sought = find_concepts(concepts)
     stage = open_stage(store, "embed") if store.is_dir() else None
     held = Store.open(store)
-    if queries is not None:
-        asked, by = given_queries(queries, sought), f"sha256 {file_digest(queries)[:16]}"
-    else:
-        from onward.models.clip_choice import chosen_clip
-
-        chosen = chosen_clip(str(model), weights=weights, pretrained=pretrained)
-        by = identity(chosen, weights, pretrained, str(model))
-        require_same_model(None if stage is None else stage.options.get("model"), by)
-        asked = text_queries(chosen.clip, sought, sub_queries=sub_queries)
-    require_width(asked[:, 0], held)
+    asked, by = wanted_queries(
+        sought,
+        queries or (str(model), weights, pretrained),
+        width=held.width,
+        of_store=None if stage is None else stage.options.get("model"),
+        sub_queries=sub_queries,
+    )
     skip = sorted(set(skip_bucket or ()))
     options = {
         "store": stage.digest if stage else f"{store.stat().st_size} {store.stat().st_mtime_ns}",
@@ -103,7 +92,7 @@ def retrieve(
         before = folder.finished is not None
         if not before:
             with progress:
-                choose(held, Wanted(sought, asked, top, background, skip), folder, watch)
+                find(held, Wanted(sought, asked, top, background, skip), folder, watch)
         counts = folder.finished or {}
     if as_json:
         print_json(counts)
