@@ -27,6 +27,11 @@ NOT_RUN = {
         "several processes and the official data",
         "a cluster of machines",
     ],
+    "docs/howto/curate.md": [
+        "images and weights of your own",
+        "a store of your own",
+        "candidates of your own",
+    ],
     "docs/howto/evaluate_clip.md": [
         "published weights and static tasks, which nothing here downloads"
     ],

@@ -68,7 +68,10 @@ class Shard:
         name = key
         if "json" in found:
             offset, size = found["json"]
-            held = json.loads(Place(key, self.path, "json", offset, size).read())
+            try:
+                held = json.loads(Place(key, self.path, "json", offset, size).read())
+            except (ValueError, RecursionError):
+                held = None  # an image with a damaged companion is still an image
             name = str(held.get("id") or key) if isinstance(held, dict) else key
         yield Place(name, self.path, image, *found[image])
 
@@ -99,7 +102,8 @@ def find_images(folder: Path, ids: Collection[str]) -> dict[str, Place]:
 
     Shards are walked through once, and only what is wanted is remembered.
     """
-    wanted, found = set(ids), {}
+    wanted = set(ids)
+    found: dict[str, Place] = {}
     for shard in image_shards(folder):
         for place in shard.places():
             if place.id in wanted:

@@ -5,7 +5,8 @@
 ``fetch``      ``<shard>.tar`` in img2dataset's layout, ``<shard>.parquet`` with `FETCHED`
 ``embed``      ``<shard>.npy`` of float16 directions of length one, ``<shard>.parquet`` with
                `EMBEDDED`, row by row; ``corrupt.csv`` with what could not be read
-``retrieve``   ``candidates.parquet`` with `CANDIDATES`, ``concepts.json``
+``retrieve``   ``candidates.parquet`` with `CANDIDATES`, ``concepts.json``; ``removed.parquet`` with
+               `REMOVED`, ``scores.parquet`` with `SCORES`
 ``review``     ``campaign.sqlite``, with everything; ``votes.parquet`` with `VOTES` when exported
 ``accept``     ``labelled.parquet`` with `LABELLED`, ``rejected.parquet`` with `REJECTED`
 =============  ======================================================================
@@ -54,7 +55,25 @@ CANDIDATES = pa.schema(
         ("score", pa.float32()),
     ]
 )
-"""An image to be reviewed, by bucket, concept and rank; the background is a concept of its own."""
+"""An image to be reviewed, by bucket, concept and rank; the background is a concept of its own.
+
+Ranks begin with 0, the best."""
+
+REMOVED = pa.schema(
+    [("bucket", pa.int32()), ("id", pa.string()), ("concepts", pa.list_(pa.string()))]
+)
+"""An image that is no candidate, since it ranked among the best of several concepts."""
+
+SCORES = pa.schema(
+    [
+        ("bucket", pa.int32()),
+        ("concept", pa.string()),
+        ("low", pa.float32()),
+        ("high", pa.float32()),
+        ("images", pa.int64()),
+    ]
+)
+"""How many images of a whole bucket score between two numbers for a concept."""
 
 VOTES = pa.schema(
     [
