@@ -1,35 +1,17 @@
 """The application as a browser meets it: asked, answered, undone, paused, revoked, counted."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
-from small_campaign import ADDRESS, Browser, campaign_folder, invited, png, read
+from small_campaign import ADDRESS, OWNER, Browser, campaign_folder, invited, png, read, with_app
 
-from onward.curate.review.app import make_app
+from onward.curate.review import app as module
 from onward.curate.review.campaign import open_campaign
 from onward.curate.review.exchange import read_votes
 from onward.curate.review.people import revoke
-
-OWNER = "the-owners-token"
-
-
-@contextlib.asynccontextmanager
-async def served(folder: Path) -> AsyncIterator[Any]:
-    app = make_app(folder, ADDRESS, OWNER)
-    async with app.app.router.lifespan_context(app.app):  # type: ignore[attr-defined]
-        yield app
-
-
-def with_app(folder: Path, story: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
-    async def told() -> None:
-        async with served(folder) as app:
-            await story(app)
-
-    asyncio.run(told())
 
 
 def test_from_the_link_to_the_last_image(tmp_path: Path) -> None:
@@ -264,10 +246,6 @@ def test_disputed_images_are_shown_to_the_owner_alone(tmp_path: Path) -> None:
 def test_a_full_disk_is_said_and_the_vote_is_not_acknowledged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sqlite3
-
-    from onward.curate.review import app as module
-
     folder = campaign_folder(tmp_path)
     (token,) = invited(folder, "Ann")
 

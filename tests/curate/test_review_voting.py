@@ -22,7 +22,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def campaign(tmp_path: Path, clock: Clock) -> Iterator[Campaign]:
-    with open_campaign(campaign_folder(tmp_path, votes=2), clock=clock) as found:
+    with open_campaign(campaign_folder(tmp_path, votes=2), clock=clock) as found, found.writing():
         yield found
 
 
@@ -188,7 +188,7 @@ def test_what_was_answered_before(campaign: Campaign) -> None:
 
 
 def test_disputes_are_noted_when_all_votes_are_in(tmp_path: Path) -> None:
-    with open_campaign(campaign_folder(tmp_path, items=2)) as campaign:
+    with open_campaign(campaign_folder(tmp_path, items=2)) as campaign, campaign.writing():
         for name, labels in (("Ann", "0"), ("Ben", "1"), ("Cem", "2")):
             who = newcomer(campaign, name)
             first, second = questions_for(campaign, who)
@@ -203,7 +203,10 @@ def test_disputes_are_noted_when_all_votes_are_in(tmp_path: Path) -> None:
 def test_gold_and_repeats_are_mixed_in(tmp_path: Path) -> None:
     gold = "id,labels\n" + "".join(f"photo-{at},computer/bus\n" for at in range(0, 100, 10))
     rules = {"votes": 1, "gold_share": 0.1, "repeat_share": 0.2, "seed": 3}
-    with open_campaign(campaign_folder(tmp_path, items=100, gold=gold, **rules)) as campaign, campaign.writing():
+    with (
+        open_campaign(campaign_folder(tmp_path, items=100, gold=gold, **rules)) as campaign,
+        campaign.writing(),
+    ):
         ann = newcomer(campaign, "Ann")
         while questions := questions_for(campaign, ann):
             vote(campaign, ann, questions[0], "0,2")
@@ -213,7 +216,9 @@ def test_gold_and_repeats_are_mixed_in(tmp_path: Path) -> None:
         assert 3 <= kinds["gold"] <= 10
         assert 8 <= kinds["repeat"] <= 40
         assert counted(campaign) == [1] * 100  # neither counts twice, nor is one left out
-        twice = "select item from questions where kind != 'repeat' group by item having count(*) > 1"
+        twice = (
+            "select item from questions where kind != 'repeat' group by item having count(*) > 1"
+        )
         assert campaign.db.execute(twice).fetchall() == []
         gaps = campaign.db.execute(
             "select r.question - q.question from questions r join questions q using (item) "
@@ -227,15 +232,13 @@ def test_images_that_are_gold_only_never_count(tmp_path: Path) -> None:
     (images / "known.png").write_bytes(png(99))
     (tmp_path / "gold.csv").write_text("id,labels\nknown,BACKGROUND\n")
     rules = Rules(votes=1, gold_share=0.5, repeat_share=0)
-    folder = make_campaign(
-        found, images, tmp_path / "c", rules, gold=tmp_path / "gold.csv"
-    ).folder
-    with open_campaign(folder) as campaign:
+    folder = make_campaign(found, images, tmp_path / "c", rules, gold=tmp_path / "gold.csv").folder
+    with open_campaign(folder) as campaign, campaign.writing():
         ann = newcomer(campaign, "Ann")
         while questions := questions_for(campaign, ann):
             vote(campaign, ann, questions[0])
         asked = campaign.db.execute(
-            "select id, votes, gold from items join questions using (item) where questions.kind = 'gold'"
+            "select id, votes, gold from items join questions q using (item) where q.kind = 'gold'"
         ).fetchall()
         assert asked == [("known", 0, "")]
         assert campaign.db.execute("select count(*) from standing").fetchone() == (20,)

@@ -1,7 +1,13 @@
 """A small campaign: what retrieval would have written, with an image for each candidate."""
 
+import asyncio
+import atexit
+import contextlib
 import io
-from collections.abc import Callable, Sequence
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +19,14 @@ from PIL import Image
 
 from onward.curate.concepts import Concept, Concepts, write_concepts
 from onward.curate.records import CANDIDATES
+from onward.curate.review.app import make_app
 from onward.curate.review.campaign import Campaign, open_campaign
 from onward.curate.review.making import Rules, make_campaign
 from onward.curate.review.people import annotator_of, invite
 from onward.curate.stage import making
 
 ADDRESS = "http://127.0.0.1:8000"
+OWNER = "the-owners-token"
 CONCEPTS = ("computer", "camera", "bus")
 
 
@@ -60,15 +68,23 @@ def retrieved(
 
 
 def campaign_folder(folder: Path, items: int = 6, gold: str | None = None, **rules: Any) -> Path:
-    """Make a campaign; return its folder. No gold and no repeats unless they are asked for."""
+    """Return a new campaign's folder. No gold and no repeats unless they are asked for."""
+    defaults = {"gold_share": 0.0, "repeat_share": 0.0}
+    like = _campaign(items, gold, Rules(**defaults | rules))
+    return Path(shutil.copytree(like, folder / "campaign"))
+
+
+@cache
+def _campaign(items: int, gold: str | None, rules: Rules) -> Path:
+    """Make a campaign once for all tests that begin with one like it."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
     found, images = retrieved(folder, items)
     known = None
     if gold is not None:
         known = folder / "gold.csv"
         known.write_text(gold)
-    defaults = {"gold_share": 0.0, "repeat_share": 0.0}
-    made = make_campaign(found, images, folder / "campaign", Rules(**defaults | rules), gold=known)
-    return made.folder
+    return make_campaign(found, images, folder / "campaign", rules, gold=known).folder
 
 
 class Clock:
@@ -126,4 +142,16 @@ def read(folder: Path, query: str) -> list[tuple[Any, ...]]:
         return campaign.db.execute(query).fetchall()
 
 
-Work = Callable[..., Any]
+@contextlib.asynccontextmanager
+async def served(folder: Path) -> AsyncIterator[Any]:
+    app = make_app(folder, ADDRESS, OWNER)
+    async with app.app.router.lifespan_context(app.app):  # type: ignore[attr-defined]
+        yield app
+
+
+def with_app(folder: Path, story: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
+    async def told() -> None:
+        async with served(folder) as app:
+            await story(app)
+
+    asyncio.run(told())

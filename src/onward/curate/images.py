@@ -99,7 +99,8 @@ def find_images(folder: Path, ids: Collection[str]) -> dict[str, Place]:
 
     Shards are walked through once, and only what is wanted is remembered.
     """
-    wanted, found = set(ids), {}
+    wanted = set(ids)
+    found: dict[str, Place] = {}
     for shard in image_shards(folder):
         for place in shard.places():
             if place.id in wanted:

@@ -90,14 +90,13 @@ def review(
         port = sock.getsockname()[1]
     opened = address_of(host, port, address) if invite or sock else ""
     told: dict[str, Any] = {"links": {}, "revoked": {}}
-    with open_campaign(out) as campaign:
-        with campaign.writing():
-            for name in invite or ():
-                told["links"][name] = f"{opened}/join/{let_in(campaign, name)}"
-            for name in revoke or ():
-                told["revoked"][name] = shut_out(campaign, name)
-            if pause is not None:
-                campaign.set("paused", pause)
+    with open_campaign(out) as campaign, campaign.writing():
+        for name in invite or ():
+            told["links"][name] = f"{opened}/join/{let_in(campaign, name)}"
+        for name in revoke or ():
+            told["revoked"][name] = shut_out(campaign, name)
+        if pause is not None:
+            campaign.set("paused", pause)
     if import_ is not None:
         told["imported"] = import_file(out, import_, format_)
     if export is not None:

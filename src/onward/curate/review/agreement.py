@@ -11,7 +11,7 @@ def alpha(units: Iterable[Collection[Hashable]]) -> float:
     """Return Krippendorff's α of values without order, one collection of values per unit.
 
     ``α = 1 - (n - 1) (n - a) / (n² - Σ_c n_c²)``: n values stand in units that have two or more of
-    them, n_c of them are c, and a is how many agree, ``Σ_u Σ_c k (k - 1) / (m - 1)`` for a unit of m
+    them, n_c of them are c, and a is how many agree: ``Σ_u Σ_c k (k - 1) / (m - 1)`` for units of m
     values, k of which are c. 1 is agreement, 0 is what chance gives, NaN is nothing to compare.
 
     Why: percentages of agreement are high wherever one answer is common, α is not; and units may

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from onward.curate.review.assign import answered_before, item_of, questions_for
 from onward.curate.review.campaign import Campaign, open_campaign
 from onward.curate.review.clerk import Clerk
-from onward.curate.review.desk import Desk, image, page
+from onward.curate.review.desk import Desk, Number, image, page
 from onward.curate.review.guard import Guard
 from onward.curate.review.owner import add_owner_routes
 from onward.curate.review.people import hashed
@@ -96,7 +96,7 @@ def _add_pages(app: FastAPI, desk: Desk) -> None:
             name=somebody.name,
             answered=somebody.answered,
             options=_options(desk.campaign),
-            none=desk.campaign.concepts.none_of_these,
+            none_of_these=desk.campaign.concepts.none_of_these,
             csrf=desk.csrf(request, "annotator"),
         )
 
@@ -112,7 +112,7 @@ def _add_pages(app: FastAPI, desk: Desk) -> None:
         return Response(found.content, media_type=found.kind)
 
     @app.get("/image/{question}")
-    async def question_image(request: Request, question: int) -> Response:
+    async def question_image(request: Request, question: Number) -> Response:
         somebody = desk.annotator(request)
         item = item_of(desk.campaign, somebody.number, question)
         return await image(None if item is None else desk.campaign.place(item))
@@ -139,7 +139,7 @@ def _add_calls(app: FastAPI, desk: Desk) -> None:
         return await _done(desk, kept)
 
     @app.get("/api/previous")
-    async def previous(request: Request, before: int | None = None) -> Response:
+    async def previous(request: Request, before: Number | None = None) -> Response:
         somebody = desk.annotator(request)
         found = answered_before(desk.campaign, somebody.number, before)
         if found is None:

@@ -87,8 +87,8 @@ def _together(campaign: Campaign, pieces: list[_Piece]) -> None:
                 campaign.db.execute("release piece")
     except sqlite3.Error as error:
         results = [(done, None, error) for _, done in pieces]
-    for done, result, error in results:
-        if error is None:
+    for done, result, trouble in results:
+        if trouble is None:
             done.set_result(result)
         else:
-            done.set_exception(error)
+            done.set_exception(trouble)

@@ -3,10 +3,12 @@
 import hmac
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 from fastapi import HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse
+from pydantic import Field
 
 from onward.curate.images import Place
 from onward.curate.review.campaign import Campaign
@@ -15,6 +17,8 @@ from onward.curate.review.limits import Limit
 from onward.curate.review.people import Annotator, annotator_of, csrf_of, hashed
 from onward.curate.review.rendering import render
 
+Number = Annotated[int, Field(ge=1, lt=1 << 62)]
+"""Of a question or an item, as an address has it."""
 _MONTHS = 180 * 24 * 3600
 _KINDS = {"jpg": "jpeg"}
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from starlette.exceptions import HTTPException
+
 from onward.curate.review.limits import Limit
 
 Scope = MutableMapping[str, Any]
@@ -17,6 +19,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MOST_BYTES = 64 * 1024
+_TOO_LARGE = f"expected {MOST_BYTES:,} bytes at most"
 _SAFE = ("GET", "HEAD")
 # Scripts, styles and images of ours and nobody else's; nothing that is written into a page is run.
 _HEADERS = [
@@ -32,10 +35,6 @@ _HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
-
-
-class _TooLargeError(Exception):
-    pass
 
 
 @dataclass
@@ -67,12 +66,9 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begun = False
 
         async def sending(message: MutableMapping[str, Any]) -> None:
-            nonlocal begun
             if message["type"] == "http.response.start":
-                begun = True
                 own = message.setdefault("headers", [])
                 if not any(name == b"cache-control" for name, _ in own):
                     own.append((b"cache-control", b"no-store"))
@@ -83,11 +79,7 @@ class Guard:
         if refused is not None:
             await _refuse(sending, *refused)
             return
-        try:
-            await self.app(scope, _counted(receive), sending)
-        except _TooLargeError:
-            if not begun:
-                await _refuse(sending, 413, f"expected {MOST_BYTES:,} bytes at most")
+        await self.app(scope, _counted(receive), sending)
 
     def _refused(self, scope: Scope) -> tuple[int, str] | None:
         headers = dict(scope["headers"])
@@ -103,7 +95,7 @@ class Guard:
             return 403, "expected a request of our own page"
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > MOST_BYTES:
-            return 413, f"expected {MOST_BYTES:,} bytes at most"
+            return 413, _TOO_LARGE
         client = scope.get("client")
         if not self.by_address.allows(client[0] if client else ""):
             return 429, "too many requests"
@@ -119,7 +111,7 @@ def _counted(receive: Receive) -> Receive:
         message = await receive()
         total += len(message.get("body", b""))
         if total > MOST_BYTES:
-            raise _TooLargeError
+            raise HTTPException(413, _TOO_LARGE)
         return message
 
     return receiving

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from onward.curate.review.campaign import open_campaign
 from onward.curate.review.dashboard import Overview, overview
-from onward.curate.review.desk import Desk, image, page
+from onward.curate.review.desk import Desk, Number, image, page
 from onward.curate.review.people import invite, revoke
 from onward.errors import OnwardError
 
@@ -52,7 +52,7 @@ def add_owner_routes(app: FastAPI, desk: Desk) -> None:
         return page(
             "dashboard.html.j2",
             seen=await look(),
-            none=desk.campaign.concepts.none_of_these,
+            none_of_these=desk.campaign.concepts.none_of_these,
             csrf=desk.csrf(request, "owner"),
             title=desk.folder.resolve().name,
             isnan=math.isnan,
@@ -64,7 +64,7 @@ def add_owner_routes(app: FastAPI, desk: Desk) -> None:
         return JSONResponse((await look()).plain())
 
     @app.get("/owner/image/{item}")
-    async def item_image(request: Request, item: int) -> Response:
+    async def item_image(request: Request, item: Number) -> Response:
         desk.require_owner(request)
         return await image(desk.campaign.place(item))
 
