@@ -196,9 +196,8 @@ class Annotator:
         if not self.questions:
             await self._take(await self._line.insist("POST", "/api/next", b"{}"))
             return
-        labels = sorted(
-            {self._chance.randrange(OPTIONS) for _ in range(self._chance.randint(0, 2))}
-        )
+        chance = self._chance
+        labels = sorted({chance.randrange(OPTIONS) for _ in range(chance.randint(0, 2))})
         key = f"{chance.getrandbits(128):032x}"
         vote = {"key": key, "question": self.questions[0], "labels": labels, "sensitive": False}
         body = json.dumps({**vote, "seconds": 4.0}).encode()

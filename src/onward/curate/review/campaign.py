@@ -76,22 +76,27 @@ class Campaign:
         return Place(name, Path(self.setting("images")) / path, *rest)
 
     def code(self, labels: Iterable[str]) -> str:
-        """Return names of concepts as the text that stands for them, in their order.
-
-        The background is what an annotator means by none of the others.
-        """
-        known = {concept.name: at for at, concept in enumerate(self.concepts.found)}
-        names = set(labels) - {self.concepts.background}
-        strangers = sorted(names - set(known))
-        if strangers:
-            raise OnwardError(
-                f"expected labels among {', '.join(self.concepts.names)}, found {strangers[0]!r}"
-            )
-        return ",".join(map(str, sorted(known[name] for name in names)))
+        """Return names of concepts as the text that stands for them, see `code_of`."""
+        return code_of(self.concepts, labels)
 
     def labels(self, code: str) -> list[str]:
         """Return the names that a text stands for."""
         return [self.concepts.found[int(at)].name for at in code.split(",") if at]
+
+
+def code_of(concepts: Concepts, labels: Iterable[str]) -> str:
+    """Return names of concepts as the text that stands for them: their numbers, in order.
+
+    The background is what an annotator means by none of the others.
+    """
+    known = {concept.name: at for at, concept in enumerate(concepts.found)}
+    names = set(labels) - {concepts.background}
+    strangers = sorted(names - set(known))
+    if strangers:
+        raise OnwardError(
+            f"expected labels among {', '.join(concepts.names)}, found {strangers[0]!r}"
+        )
+    return ",".join(map(str, sorted(known[name] for name in names)))
 
 
 def connect(path: Path, *, make: bool = False) -> sqlite3.Connection:

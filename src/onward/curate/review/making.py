@@ -1,5 +1,6 @@
 """A new campaign: items from candidates, options from concepts, gold from a file."""
 
+import contextlib
 import csv
 import io
 import random
@@ -12,7 +13,14 @@ import pyarrow.parquet as pq
 
 from onward.curate.concepts import Concepts, read_concepts, write_concepts
 from onward.curate.images import Place, find_images
-from onward.curate.review.campaign import CONCEPTS, FILE, Campaign, connect, open_campaign
+from onward.curate.review.campaign import (
+    CONCEPTS,
+    FILE,
+    Campaign,
+    code_of,
+    connect,
+    open_campaign,
+)
 from onward.curate.stage import STAGE, Stage, making, open_stage
 from onward.data.read_files import read_text
 from onward.errors import OnwardError, first_few
@@ -91,8 +99,9 @@ def campaign_for(
         asked["gold"] = file_digest(_there(gold))
     other = next((name for name, one in asked.items() if one != before[name]), None)
     if other is not None:
+        what = {"retrieved": "candidates", "gold": "gold questions"}.get(other, other)
         raise OnwardError(
-            f"expected the {other.replace('_', ' ')} that {out} was made with, found another. A "
+            f"expected the {what.replace('_', ' ')} that {out} was made with, found another. A "
             "campaign keeps its rules: choose another --out for another campaign"
         )
     if images is not None:
@@ -140,44 +149,60 @@ def make_campaign(
         Called if another process is making it, before waiting for that one.
     """
     stage = open_stage(retrieved, "retrieve")
+    concepts = read_concepts(retrieved / CONCEPTS)
     known = None if gold is None else file_digest(_there(gold))
     options = {"retrieved": stage.digest, "gold": known, **asdict(rules)}
+    # What is wrong with the input is said before anything is begun with it.
+    found = None if (out / STAGE).is_file() else _Input.read(retrieved, images, concepts, gold)
     with making(out, "review", options, on_wait=on_wait) as made:
-        if made.finished is None:
+        if made.finished is None and found is not None:
             for path in out.glob(f"{FILE}*"):
                 path.unlink()
-            concepts = read_concepts(retrieved / "concepts.json")
             write_atomic(out / CONCEPTS, write_concepts(concepts))
-            return made.finish(_fill(out, retrieved, images, rules, concepts, gold))
+            if found.missing:
+                write_atomic(out / MISSING, _listed(found.missing))
+            _fill(Campaign(out, connect(out / FILE, make=True), concepts), found, rules)
+            counts = {"concepts": len(concepts.found), "votes_per_image": rules.votes}
+            return made.finish({**found.counts, **counts})
     return open_stage(out, "review")
 
 
-def _there(path: Path) -> Path:
-    if not path.is_file():
-        raise OnwardError(f"expected a CSV of gold questions, found no file at {path}")
-    return path
+@dataclass(frozen=True)
+class _Input:
+    """What a campaign is made of: candidates, the codes of gold, and where their images lie."""
 
+    folder: Path
+    candidates: Mapping[str, tuple[int, str]]
+    gold: Mapping[str, str]
+    places: Mapping[str, Place]
+    twice: int
 
-def _fill(
-    out: Path,
-    retrieved: Path,
-    images: Path,
-    rules: Rules,
-    concepts: Concepts,
-    gold: Path | None,
-) -> dict[str, Any]:
-    table = pq.read_table(retrieved / "candidates.parquet", columns=["id", "bucket", "concept"])
-    candidates: dict[str, tuple[int, str]] = {}
-    columns = (column.to_pylist() for column in table.columns)
-    for name, bucket, concept in zip(*columns, strict=True):
-        candidates.setdefault(name, (bucket, concept))
-    db = connect(out / FILE, make=True)
-    try:
-        campaign = Campaign(out, db, concepts)
-        known = {} if gold is None else _read_gold(campaign, gold)
+    @property
+    def missing(self) -> list[str]:
+        return sorted(name for name in self.candidates if name not in self.places)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        missing = len(self.missing)
+        return {
+            "items": len(self.candidates) - missing,
+            "missing_images": missing,
+            "twice": self.twice,
+            "gold": len(self.gold),
+        }
+
+    @staticmethod
+    def read(retrieved: Path, images: Path, concepts: Concepts, gold: Path | None) -> "_Input":
+        table = pq.read_table(retrieved / "candidates.parquet", columns=["id", "bucket", "concept"])
+        candidates: dict[str, tuple[int, str]] = {}
+        columns = (column.to_pylist() for column in table.columns)
+        for name, bucket, concept in zip(*columns, strict=True):
+            candidates.setdefault(name, (bucket, concept))
+        known = {} if gold is None else _read_gold(concepts, gold)
         places = find_images(images, {*candidates, *known})
-        missing = sorted(name for name in candidates if name not in places)
-        if not candidates or len(missing) == len(candidates):
+        twice = table.num_rows - len(candidates)
+        found = _Input(images, candidates, known, places, twice)
+        if len(found.missing) == len(candidates):
             raise OnwardError(
                 f"expected images of the {len(candidates):,} candidates in {images}, found none "
                 "of them. Images are found by the names of their files, or the ids in their shards"
@@ -188,11 +213,31 @@ def _fill(
                 f"expected an image in {images} for each id of {gold}, found none for "
                 f"{first_few(lost)}"
             )
+        return found
+
+
+def _there(path: Path) -> Path:
+    if not path.is_file():
+        raise OnwardError(f"expected a CSV of gold questions, found no file at {path}")
+    return path
+
+
+def _fill(campaign: Campaign, found: _Input, rules: Rules) -> None:
+    names = sorted(found.places)
+    random.Random(rules.seed).shuffle(names)
+    rows = []
+    for number, name in enumerate(names, 1):
+        place = found.places[name]
+        path = place.path.relative_to(found.folder).as_posix()
+        wanted = rules.votes if name in found.candidates else 0
+        why = found.candidates.get(name, (None, None))
+        where = (path, place.kind, place.offset, place.size)
+        rows.append((number, name, *why, *where, wanted, found.gold.get(name)))
+    settings = {**asdict(rules), "images": str(found.folder.absolute()), "paused": False}
+    with contextlib.closing(campaign.db) as db:
         with campaign.writing():
-            for name, value in {**asdict(rules), "images": str(images.absolute())}.items():
+            for name, value in settings.items():
                 campaign.set(name, value)
-            campaign.set("paused", value=False)
-            rows = _rows(images, candidates, known, places, rules)
             db.executemany(
                 "insert into items (item, id, bucket, concept, path, kind, offset, size, wanted, "
                 "gold) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -200,42 +245,9 @@ def _fill(
             )
         db.execute("analyze")
         db.execute("pragma wal_checkpoint(truncate)")
-    finally:
-        db.close()
-    if missing:
-        write_atomic(out / MISSING, _listed(missing))
-    return {
-        "items": len(candidates) - len(missing),
-        "missing_images": len(missing),
-        "twice": table.num_rows - len(candidates),
-        "gold": len(known),
-        "concepts": len(concepts.found),
-        "votes_per_image": rules.votes,
-    }
 
 
-def _rows(
-    images: Path,
-    candidates: Mapping[str, tuple[int, str]],
-    known: Mapping[str, str],
-    places: Mapping[str, Place],
-    rules: Rules,
-) -> Sequence[tuple[Any, ...]]:
-    names = sorted(places)
-    random.Random(rules.seed).shuffle(names)
-    rows = []
-    for number, name in enumerate(names, 1):
-        place = places[name]
-        wanted = rules.votes if name in candidates else 0
-        path = place.path.relative_to(images).as_posix()
-        where = (path, place.kind, place.offset, place.size)
-        rows.append(
-            (number, name, *candidates.get(name, (None, None)), *where, wanted, known.get(name))
-        )
-    return rows
-
-
-def _read_gold(campaign: Campaign, path: Path) -> dict[str, str]:
+def _read_gold(concepts: Concepts, path: Path) -> dict[str, str]:
     reader = csv.DictReader(io.StringIO(read_text(path, "gold questions in", "Save it as UTF-8")))
     if not {"id", "labels"} <= set(reader.fieldnames or ()):
         raise OnwardError(
@@ -248,7 +260,7 @@ def _read_gold(campaign: Campaign, path: Path) -> dict[str, str]:
             found = f"{name!r} twice" if name else "an empty one"
             raise OnwardError(f"expected each id once in {path}, found {found}")
         labels = [label.strip() for label in (row["labels"] or "").split(BETWEEN)]
-        known[name] = campaign.code(label for label in labels if label)
+        known[name] = code_of(concepts, (label for label in labels if label))
     return known
 
 
