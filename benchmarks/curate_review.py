@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -354,7 +354,7 @@ def _ms(times: list[float], percent: float) -> str:
     return f"{1000 * float(np.percentile(times, percent)):.1f} ms"
 
 
-def main(words: list[str]) -> None:
+def main(words: Sequence[str] = ()) -> None:
     """Run what is asked for; everything if nothing is."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("what", nargs="*", choices=["load", "kills", "end", []])

@@ -9,12 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from small_campaign import campaign_folder, invited, read
+from small_campaign import campaign_folder, invited, read, retrieved
 
+from onward.curate.concepts import Concept
 from onward.curate.records import VOTES
 from onward.curate.review.campaign import open_campaign
 from onward.curate.review.exchange import export_votes, import_file, import_votes, read_votes
 from onward.curate.review.formats import Format
+from onward.curate.review.making import Rules, make_campaign
 from onward.curate.review.people import revoke
 from onward.errors import OnwardError
 
@@ -81,13 +83,24 @@ def test_crowd_kit_there_and_back(filled: Path, tmp_path: Path) -> None:
     assert {row["label"] for row in table} == {
         "computer",
         "BACKGROUND",
-        "computer/bus",
+        "computer|bus",
         "camera",
     }
     other = campaign_folder(tmp_path / "b")
     assert import_file(other, path, Format.CROWD_KIT)["counted"] == 18
     kept = ["id", "annotator", "labels"]
     assert read_votes(other).select(kept).equals(read_votes(filled).select(kept))
+
+
+def test_names_that_a_table_cannot_hold(tmp_path: Path) -> None:
+    found, images = retrieved(tmp_path, 1, [Concept("a|b", ("x",))])
+    folder = make_campaign(found, images, tmp_path / "c", Rules()).folder
+    votes = [{**rows()[0], "labels": ["a|b"]}]
+    import_votes(folder, pa.Table.from_pylist(votes, schema=VOTES))
+    for form in (Format.CSV, Format.CROWD_KIT):
+        with pytest.raises(OnwardError, match=r"'a\|b'. Choose --format parquet"):
+            export_votes(folder, tmp_path / "votes", form)
+    assert export_votes(folder, tmp_path / "votes.parquet") == 1
 
 
 def test_crowd_kit_itself_understands(filled: Path, tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ def test_disputes_are_noted_when_all_votes_are_in(tmp_path: Path) -> None:
 
 
 def test_gold_and_repeats_are_mixed_in(tmp_path: Path) -> None:
-    gold = "id,labels\n" + "".join(f"photo-{at},computer/bus\n" for at in range(0, 100, 10))
+    gold = "id,labels\n" + "".join(f"photo-{at},computer|bus\n" for at in range(0, 100, 10))
     rules = {"votes": 1, "gold_share": 0.1, "repeat_share": 0.2, "seed": 3}
     with (
         open_campaign(campaign_folder(tmp_path, items=100, gold=gold, **rules)) as campaign,

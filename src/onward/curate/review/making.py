@@ -27,8 +27,8 @@ from onward.errors import OnwardError, first_few
 from onward.files import file_digest, write_atomic
 
 MISSING = "missing.csv"
-BETWEEN = "/"
-"""What stands between labels in a cell; no concept has it in its name."""
+BETWEEN = "|"
+"""What stands between labels in a cell."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def make_campaign(
         How images are asked about.
     gold
         A CSV with ``id`` and ``labels`` of images whose answer is known; names are separated by
-        ``/``, and none of them, or the background's, says that there is none of the concepts.
+        ``|``, and none of them, or the background's, says that there is none of the concepts.
     on_wait
         Called if another process is making it, before waiting for that one.
     """

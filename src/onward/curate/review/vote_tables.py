@@ -32,14 +32,14 @@ def read_parquet(path: Path, concepts: Concepts) -> Sequence[Row]:
 
 
 def csv_text(rows: Sequence[Row], concepts: Concepts) -> bytes:
-    """Return a CSV: labels are joined by ``/``, an empty cell is none of them."""
+    """Return a CSV: labels are joined by ``|``, an empty cell is none of them."""
     return _table(
         VOTES.names,
         (
             (
                 row["id"],
                 row["annotator"],
-                BETWEEN.join(row["labels"]),
+                _joined(row["labels"]),
                 "true" if row["sensitive"] else "false",
                 "" if row["seconds"] is None else repr(row["seconds"]),
                 row["at"].isoformat(),
@@ -57,18 +57,13 @@ def read_csv(path: Path, concepts: Concepts) -> Sequence[Row]:
 def crowd_kit(rows: Sequence[Row], concepts: Concepts) -> bytes:
     """Return the table that crowd-kit aggregates: a vote for none is one for the background.
 
-    Several labels are one label to crowd-kit, joined by ``/``. It has no place for what is
+    Several labels are one label to crowd-kit, joined by ``|``. It has no place for what is
     sensitive, or for time.
     """
-    label = {(): concepts.background}
     return _table(
         _CROWD_KIT,
         (
-            (
-                row["id"],
-                row["annotator"],
-                label.get(tuple(row["labels"])) or BETWEEN.join(row["labels"]),
-            )
+            (row["id"], row["annotator"], _joined(row["labels"] or [concepts.background]))
             for row in rows
         ),
     )
@@ -106,6 +101,16 @@ def _row(row: Mapping[str, str]) -> Row:
         "seconds": float(seconds) if seconds else None,
         "at": moment(at) if at else None,
     }
+
+
+def _joined(labels: Sequence[str]) -> str:
+    for label in labels:
+        if BETWEEN in label:
+            raise OnwardError(
+                f"expected names without {BETWEEN} for a table of texts, found {label!r}. Choose "
+                "--format parquet or label-studio"
+            )
+    return BETWEEN.join(labels)
 
 
 def _split(text: str) -> list[str]:
