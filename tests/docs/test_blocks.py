@@ -27,6 +27,10 @@ NOT_RUN = {
         "several processes and the official data",
         "a cluster of machines",
     ],
+    "docs/howto/curate.md": [
+        "it needs candidates and images, and people",
+        "it serves until it is stopped",
+    ],
     "docs/howto/evaluate_clip.md": [
         "published weights and static tasks, which nothing here downloads"
     ],

@@ -38,28 +38,29 @@ def alpha(units: Iterable[Collection[Hashable]]) -> float:
 
 def alpha_of_sets(campaign: Campaign) -> float:
     """Return α of what stands, each set of labels taken as a value."""
-    return _of(campaign, "1")
+    return _of(campaign, "votes", "pairs", "1")
 
 
 def alpha_of_single(campaign: Campaign) -> float:
     """Return α of the votes for one label, or for none of them; those for several are left out."""
-    return _of(campaign, "instr(labels, ',') = 0")
+    return _of(campaign, "single", "single_pairs", "instr(labels, ',') = 0")
 
 
-def _of(campaign: Campaign, which: str) -> float:
-    # Half a million votes are counted inside SQLite, where nobody waits for Python.
-    units = (
-        "with tally as (select item, labels, count(*) as k from standing "
-        f"where {which} group by item, labels), "
-        "unit as (select item, sum(k) as m from tally group by item having m > 1) "
-    )
-    (agreeing,) = campaign.db.execute(
-        f"{units} select sum(k * (k - 1) / (m - 1.0)) from tally join unit using (item)"
-    ).fetchone()
-    totals = campaign.db.execute(
-        f"{units} select sum(k) from tally join unit using (item) group by labels"
+def _of(campaign: Campaign, votes: str, pairs: str, which: str) -> float:
+    db = campaign.db
+    agreeing = db.execute(
+        f"select sum({pairs}) / ({votes} - 1.0) from items where {votes} > 1 group by {votes}"
     ).fetchall()
-    return _alpha(agreeing or 0.0, [total for (total,) in totals])
+    totals = Counter(
+        dict(db.execute(f"select labels, count(*) from standing where {which} group by labels"))
+    )
+    # A vote that stands alone is compared with nothing.
+    alone = db.execute(
+        "select labels, count(*) from items join standing using (item) "
+        f"where {votes} = 1 and {which} group by labels"
+    )
+    totals -= Counter(dict(alone.fetchall()))
+    return _alpha(sum(a for (a,) in agreeing), totals.values())
 
 
 def _alpha(agreeing: float, totals: Collection[int]) -> float:

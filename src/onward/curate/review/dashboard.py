@@ -131,10 +131,10 @@ def _people(campaign: Campaign) -> list[Row]:
     db = campaign.db
     gold = _shares(
         campaign,
-        # The first answer to an image of which the answer is known.
+        # From the few images whose answer is known, in this order, to what was said about them.
         "select q.annotator, sum(v.labels = i.gold), count(*) from items i indexed by gold_items "
-        "join questions q on q.item = i.item and q.kind in ('new', 'gold') "
-        "join votes v on v.vote = q.vote where i.gold is not null group by q.annotator",
+        "cross join questions q on q.item = i.item and q.kind in ('new', 'gold') "
+        "cross join votes v on v.vote = q.vote where i.gold is not null group by q.annotator",
     )
     same = _shares(
         campaign,

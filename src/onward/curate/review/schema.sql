@@ -18,12 +18,19 @@ create table items (
   votes integer not null default 0,
   held integer not null default 0,
   disputed integer not null default 0,
+  -- Of the votes that stand: ordered pairs of equal ones; votes for one label or none, and equal
+  -- pairs of those. Agreement is counted from these.
+  pairs integer not null default 0,
+  single integer not null default 0,
+  single_pairs integer not null default 0,
   gold text,
   -- Never more than wanted, whoever is asking: a vote stands in a place that was held for it.
   check (votes >= 0 and held >= 0 and votes + held <= wanted)
 );
 create index open_items on items (item) where votes + held < wanted;
 create index disputed_items on items (item) where disputed;
+create index alone on items (item) where votes = 1;
+create index alone_single on items (item) where single = 1;
 create index gold_items on items (item) where gold is not null;
 
 -- A token is kept as its hash. `cursor` is the item up to which there is nothing new for them.
@@ -85,4 +92,5 @@ create table standing (
   primary key (item, annotator)
 ) without rowid;
 create index standing_of on standing (annotator);
+create index standing_labels on standing (labels);
 create index standing_sensitive on standing (item) where sensitive;

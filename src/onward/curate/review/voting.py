@@ -172,10 +172,20 @@ def _seat(campaign: Campaign, item: int, annotator: int, question: int) -> None:
 
 
 def _settle(campaign: Campaign, item: int) -> None:
-    """Note whether an image has all its votes, and no majority among them."""
-    campaign.db.execute(
-        "update items set disputed = votes = wanted and votes >= 2 * coalesce((select max(same) "
-        "from (select count(*) as same from standing where item = ?1 group by labels)), 0) "
-        "where item = ?1",
+    """Count how far the votes on an image agree, and whether all are in without a majority."""
+    tally = campaign.db.execute(
+        "select count(*), instr(labels, ',') = 0 from standing where item = ? group by labels",
         (item,),
+    ).fetchall()
+    most = max((k for k, _ in tally), default=0)
+    campaign.db.execute(
+        "update items set disputed = votes = wanted and votes >= 2 * ?, pairs = ?, single = ?, "
+        "single_pairs = ? where item = ?",
+        (
+            most,
+            sum(k * (k - 1) for k, _ in tally),
+            sum(k for k, single in tally if single),
+            sum(k * (k - 1) for k, single in tally if single),
+            item,
+        ),
     )
