@@ -31,6 +31,8 @@ NOT_RUN = {
         "images and weights of your own",
         "a store of your own",
         "candidates of your own",
+        "it needs candidates and images, and people",
+        "it serves until it is stopped",
     ],
     "docs/howto/evaluate_clip.md": [
         "published weights and static tasks, which nothing here downloads"

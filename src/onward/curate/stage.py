@@ -142,7 +142,7 @@ def _read(path: Path) -> dict[str, Any] | None:
     if not isinstance(found, dict) or found.get("version") != _VERSION:
         raise OnwardError(
             f"expected version {_VERSION} in {path}, found "
-            f"{found.get('version') if isinstance(found, dict) else 'another kind of JSON'}. It was "
-            "written by another version of Onward"
+            f"{found.get('version') if isinstance(found, dict) else 'another kind of JSON'}. It "
+            "was written by another version of Onward"
         )
     return found
