@@ -2,6 +2,9 @@
 
 import typer
 
+from onward.cli.curate import accept
+
 app = typer.Typer(
     help="From a huge timestamped pool to a small, clean, labelled stream.", no_args_is_help=True
 )
+app.command("accept")(accept.accept)
