@@ -8,7 +8,6 @@ import time
 from collections import defaultdict
 
 import numpy as np
-import torch
 
 from onward.curate.demo.annotators import Picture, crew, simulated_votes
 from onward.curate.label_error import LabelError, Questions, label_error
@@ -78,7 +77,6 @@ def _questions(
 
 def main() -> None:
     """Print each campaign, then the coverage by kind and in all."""
-    torch.set_num_threads(1)
     campaigns = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     covered: dict[str, list[bool]] = defaultdict(list)

@@ -80,7 +80,9 @@ def test_votes_elsewhere_do_not_change_the_draw(tmp_path: Path) -> None:
 
 def test_too_few_of_a_class(tmp_path: Path) -> None:
     shown = pictures()
-    shown = [one for one in shown if one[0] != 2 or one[1].found_for != "bus" or one[1].id < "20004"]
+    shown = [
+        one for one in shown if one[0] != 2 or one[1].found_for != "bus" or one[1].id < "20004"
+    ]
     pq.write_table(votes(shown), tmp_path / "votes.parquet")
     given = retrieved(tmp_path / "retrieved", shown), tmp_path / "votes.parquet"
     counts = accept(*given, tmp_path / "keep", Terms(per_class=5))
@@ -97,9 +99,7 @@ def test_too_few_of_a_class(tmp_path: Path) -> None:
 
 def test_gold_sharpens_the_estimate(campaign: tuple[Path, Path], tmp_path: Path) -> None:
     plain = accept(*campaign, tmp_path / "plain")["label_error"]
-    lines = [
-        f"{one.id},{'|'.join(sorted(one.shows)) or 'BACKGROUND'}" for _, one in pictures()
-    ]
+    lines = [f"{one.id},{'|'.join(sorted(one.shows)) or 'BACKGROUND'}" for _, one in pictures()]
     (tmp_path / "gold.csv").write_text("\n".join(["id,label", *lines]))
     known = accept(*campaign, tmp_path / "known", gold=tmp_path / "gold.csv")["label_error"]
     assert known["low"] == known["high"] == 0  # all is known, and nothing was wrong

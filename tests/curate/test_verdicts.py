@@ -49,9 +49,7 @@ def test_the_published_rule_wants_more_than_two_warnings() -> None:
     three = said(*(("one", f"worker {n}", ["bus"], True) for n in range(3)))
     two = said(*(("one", f"worker {n}", ["bus"], n > 0) for n in range(3)))
     for votes, reason in ((three, "sensitive"), (two, "")):
-        found = decide(
-            ballots(votes, ["one"], CONCEPTS), np.array([1]), 2, sensitive="published"
-        )
+        found = decide(ballots(votes, ["one"], CONCEPTS), np.array([1]), 2, sensitive="published")
         assert found.reason.tolist() == [reason]
 
 
@@ -88,8 +86,12 @@ def test_dawid_skene_weighs_annotators() -> None:
     weighed = decide(found, truth, 2, rule="dawid-skene", certainty=0.9)
     assert (weighed.reason == "").sum() > (plain.reason == "").sum()
     assert weighed.certainty[weighed.reason == ""].min() >= 0.9
-    assert set(weighed.reason.tolist()) <= {"", "uncertain", "another concept",
-                                            "none of the concepts"}
+    assert set(weighed.reason.tolist()) <= {
+        "",
+        "uncertain",
+        "another concept",
+        "none of the concepts",
+    }
 
 
 def test_dawid_skene_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,8 +50,9 @@ def test_ballots_by_candidate() -> None:
 
 
 def test_the_first_answer_counts_by_its_moment() -> None:
-    late, early = pa.scalar(2_000_000, pa.timestamp("us", "UTC")), pa.scalar(
-        1_000_000, pa.timestamp("us", "UTC")
+    late, early = (
+        pa.scalar(2_000_000, pa.timestamp("us", "UTC")),
+        pa.scalar(1_000_000, pa.timestamp("us", "UTC")),
     )
     votes = said(("one", "ann", ["bus"], False), ("one", "ann", ["camera"], False))
     votes = votes.set_column(5, "at", pa.array([late.as_py(), early.as_py()], late.type))

@@ -37,8 +37,11 @@ def pictures(buckets: Sequence[int] = (1, 2, 3), each: int = 8) -> list[tuple[in
                 shows = frozenset() if name == "BACKGROUND" or number % 4 == 3 else {name}
                 if name == "BACKGROUND" and number % 4 == 3:
                     shows = frozenset({"bus"})
-                one = Picture(f"{bucket}{NAMES.index(name) if name in NAMES else 9}{number:03}",
-                              name, frozenset(shows))
+                one = Picture(
+                    f"{bucket}{NAMES.index(name) if name in NAMES else 9}{number:03}",
+                    name,
+                    frozenset(shows),
+                )
                 found.append((bucket, one))
     return found
 
@@ -93,7 +96,7 @@ def said(*rows: tuple[str, str, list[str], bool]) -> pa.Table:
 
 
 def _row(bucket: int, number: int, name: str) -> dict[str, Any]:
-    licence, url = LICENCES[number % len(LICENCES)]
+    licence, url = LICENCES[number // 2 % len(LICENCES)]
     when = datetime(2010 + bucket, 1, 1, tzinfo=UTC) + timedelta(days=number)
     return {
         "id": name,
@@ -102,7 +105,7 @@ def _row(bucket: int, number: int, name: str) -> dict[str, Any]:
         "url": f"http://images.example/{name}.jpg",
         "page": f"http://pages.example/{name}",
         "author": f"author {number % 5}",
-        "title": f"Title, \"{name}\"",
+        "title": f'Title, "{name}"',
         "caption": None,
         "licence": licence,
         "licence_url": url,

@@ -7,8 +7,9 @@ the concept, and on the image, since some are hard for everybody:
     logit P(yes | truth t) = m[t] + who[t, annotator] + what[t, concept] + spread[t] · hardness
 
 with a hardness of its own for each image, normally distributed. How often a concept's candidates
-are true is another unknown. All of these are estimated together (the largest posterior), their
-uncertainty is that of Laplace's approximation, and the interval is of the errors among just those
+are true is another unknown. All of these are estimated together (the largest posterior, found by
+the method of Berndt, Hall, Hall and Hausman), their uncertainty is that of a normal distribution
+with the information of all images' scores, and the interval is of the errors among just those
 images that were accepted: what is unknown about the rates, and chance on top of it.
 
 What is assumed: two people who look at an image err for reasons of their own, or because the image
@@ -22,7 +23,6 @@ hardness.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,22 +34,24 @@ _DRAWS = 200
 _PEOPLE = 40
 # Images from which the rates are told; more would not make them better known.
 _IMAGES = 12_000
-_STEPS = 80
+_NEVER = -1e9
+_STEPS, _HALVINGS, _SETTLED = 200, 12, 1e-3
 # What is thought likely before a vote is seen: means and standard deviations.
 _PRIORS = {
     "share": (1.0, 1.5),
     "rate": (2.0, 1.0),
     "who": (0.0, 1.0),
     "what": (0.0, 0.5),
-    "spread": (-0.4, 0.6),
+    "spread": (-0.7, 0.8),
 }
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """What was asked and answered: is this image of that concept, and of nothing else?
+    """What was asked and answered: is an image of a concept, and of nothing else.
 
     Parameters
     ----------
@@ -92,8 +94,8 @@ def label_error(asked: Questions, accepted: NDArray[np.bool_], seed: int = 0) ->
     concepts = np.unique(asked.concept, return_inverse=True)[1]
     whole = Questions(asked.yes, people, concepts, asked.known)
     model = _Model(int(people.max()) + 1, int(concepts.max()) + 1)
-    best, spread = model.fitted(_part(whole, rng))
-    found = model.shares(whole, accepted, best, spread, rng)
+    best, information = model.fitted(_part(whole, rng))
+    found = model.shares(_rows(whole, np.flatnonzero(accepted)), best, information, rng)
     low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return LabelError(float(np.mean(found)), float(low), float(high), int(accepted.sum()))
 
@@ -121,115 +123,114 @@ def _part(asked: Questions, rng: np.random.Generator) -> Questions:
         # Those whose truth is known say most.
         keys = rng.random(len(voted)) - (asked.known[voted] >= 0)
         voted = np.sort(voted[np.argsort(keys)[:_IMAGES]])
-    return Questions(asked.yes[voted], asked.who[voted], asked.concept[voted], asked.known[voted])
+    return _rows(asked, voted)
+
+
+def _rows(asked: Questions, rows: Ints) -> Questions:
+    return Questions(asked.yes[rows], asked.who[rows], asked.concept[rows], asked.known[rows])
 
 
 class _Model:
     """The unknowns as one vector, and how likely they are."""
 
     def __init__(self, people: int, concepts: int) -> None:
-        self._sizes = {
-            "share": concepts,
-            "rate": 2,
-            "who": 2 * people,
-            "what": 2 * concepts,
-            "spread": 2,
-        }
-        self._shapes = {"who": (2, people), "what": (2, concepts)}
+        self._people, self._concepts = people, concepts
+        sizes = {"share": concepts, "rate": 2, "who": 2 * people, "what": 2 * concepts, "spread": 2}
+        ends = np.cumsum([0, *sizes.values()])
+        self._at = dict(zip(sizes, ends[:-1].tolist(), strict=True))
+        self._size = int(ends[-1])
+        priors = [np.tile(_PRIORS[name], (size, 1)) for name, size in sizes.items()]
+        self._mean, deviation = np.concatenate(priors).T
+        self._precision = deviation**-2
         nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
         self._nodes, self._weights = nodes, np.log(weights / weights.sum())
 
-    def fitted(self, asked: Questions) -> tuple[Any, Any]:
-        """Return the likeliest unknowns, and a matrix that makes normal draws around them."""
-        import torch
-
-        likely = _Votes(asked)
-        best = torch.cat([torch.full((n,), _PRIORS[k][0]) for k, n in self._sizes.items()])
-        best = best.double().requires_grad_()
-        search = torch.optim.LBFGS(
-            [best], max_iter=_STEPS, tolerance_change=1e-7, line_search_fn="strong_wolfe"
-        )
-
-        def loss(values: Any) -> Any:
-            return -(self._prior(values) + self._states(values, likely).logsumexp((0, 2)).sum())
-
-        def step() -> Any:
-            search.zero_grad()
-            value = loss(best)
-            value.backward()
-            return value
-
-        search.step(step)
-        curve = torch.autograd.functional.hessian(loss, best.detach())
-        values, vectors = torch.linalg.eigh((curve + curve.T) / 2)
-        # Nothing is known less than before the votes were seen.
-        least = min(1 / deviation**2 for _, deviation in _PRIORS.values())
-        return best.detach(), vectors / values.clamp(min=least).sqrt()
+    def fitted(self, asked: Questions) -> tuple[Floats, Floats]:
+        """Return the likeliest unknowns, and how well they are known."""
+        best = self._mean.copy()
+        value, slope, information = self._looked(asked, best)
+        for _ in range(_STEPS):
+            step = np.linalg.solve(information, slope)
+            promised = float(slope @ step)
+            # Half the step, until it leads up.
+            for halving in range(_HALVINGS):
+                tried = best + step * 0.5**halving
+                found = self._looked(asked, tried)
+                if found[0] >= value + 1e-4 * promised * 0.5**halving:
+                    break
+            else:
+                break
+            best, (value, slope, information) = tried, found
+            if promised < _SETTLED:
+                break
+        return best, information
 
     def shares(
-        self,
-        asked: Questions,
-        accepted: NDArray[np.bool_],
-        best: Any,
-        spread: Any,
-        rng: np.random.Generator,
-    ) -> NDArray[np.float64]:
-        """Return draws of the share of wrong labels among the accepted."""
-        import torch
-
-        rows = np.flatnonzero(accepted)
-        likely = _Votes(
-            Questions(asked.yes[rows], asked.who[rows], asked.concept[rows], asked.known[rows])
-        )
+        self, asked: Questions, best: Floats, information: Floats, rng: np.random.Generator
+    ) -> Floats:
+        """Return draws of the share of wrong labels among these images."""
+        root = np.linalg.cholesky(information)
         found = []
-        for normal in rng.standard_normal((_DRAWS, len(best))):
-            drawn = best + spread @ torch.from_numpy(normal)
-            states = self._states(drawn, likely).logsumexp(2)
-            wrong = states.softmax(0)[0].numpy()
-            found.append(float((rng.random(len(rows)) < wrong).mean()))
+        for normal in rng.standard_normal((_DRAWS, self._size)):
+            chances, _ = self._states(asked, best + np.linalg.solve(root.T, normal))
+            wrong = np.exp(_log_sum(chances[0]) - _log_sum(np.concatenate(chances, 1)))
+            found.append(float((rng.random(len(wrong)) < wrong).mean()))
         return np.array(found)
 
-    def _named(self, values: Any) -> dict[str, Any]:
-        parts = dict(zip(self._sizes, values.split([*self._sizes.values()]), strict=True))
-        return {name: part.reshape(self._shapes.get(name, -1)) for name, part in parts.items()}
+    def _states(self, asked: Questions, values: Floats) -> tuple[list[Floats], list[Floats]]:
+        """Return how likely each truth and hardness is together with an image's votes.
 
-    def _prior(self, values: Any) -> Any:
-        parts = self._named(values)
-        return -sum(
-            (((parts[name] - mean) / deviation) ** 2).sum() / 2
-            for name, (mean, deviation) in _PRIORS.items()
-        )
+        And how likely a yes is: (image, vote, hardness) for each truth.
+        """
+        share = values[asked.concept]
+        there, sign = asked.yes >= 0, np.where(asked.yes == 1, 1.0, -1.0)
+        chances, rates = [], []
+        for truth, side in ((0, -1.0), (1, 1.0)):
+            what = values[self._at["what"] + truth * self._concepts + asked.concept]
+            base = side * values[self._at["rate"] + truth] + what[:, None]
+            base = base + values[self._at["who"] + truth * self._people + asked.who]
+            spread = np.exp(values[self._at["spread"] + truth])
+            logit = base[..., None] + spread * self._nodes
+            said = (_log_sigmoid(sign[..., None] * logit) * there[..., None]).sum(1)
+            # What contradicts a known truth is out of the question.
+            chance = np.where(asked.known == 1 - truth, _NEVER, _log_sigmoid(side * share))
+            chances.append(said + self._weights + chance[:, None])
+            rates.append(np.exp(_log_sigmoid(logit)))
+        return chances, rates
 
-    def _states(self, values: Any, votes: "_Votes") -> Any:
-        """Return how likely (truth, image, hardness) is together with an image's votes."""
-        import torch
-        from torch.nn.functional import logsigmoid
+    def _looked(self, asked: Questions, values: Floats) -> tuple[float, Floats, Floats]:
+        """Return how likely the unknowns are, the slope of that, and the information in it."""
+        chances, rates = self._states(asked, values)
+        whole = _log_sum(np.concatenate(chances, 1))
+        images = np.arange(len(whole))
+        scores = np.zeros((len(whole), self._size))
+        there, yes = asked.yes >= 0, (asked.yes == 1).astype(float)
+        share = np.exp(_log_sigmoid(values[asked.concept]))
+        for truth, side in ((0, -1.0), (1, 1.0)):
+            weight = np.exp(chances[truth] - whole[:, None])
+            surprise = (yes[..., None] - rates[truth]) * there[..., None]
+            by_vote = (surprise * weight[:, None, :]).sum(2)
+            total = by_vote.sum(1)
+            known = weight.sum(1)
+            scores[images, asked.concept] += known * (truth - share)
+            scores[:, self._at["rate"] + truth] = side * total
+            scores[images, self._at["what"] + truth * self._concepts + asked.concept] = total
+            who = self._at["who"] + truth * self._people + asked.who
+            for vote in range(who.shape[1]):
+                scores[images, who[:, vote]] += by_vote[:, vote]
+            spread = np.exp(values[self._at["spread"] + truth])
+            pulled = (surprise * (weight * self._nodes)[:, None, :]).sum((1, 2))
+            scores[:, self._at["spread"] + truth] = spread * pulled
+        off = values - self._mean
+        value = float(whole.sum() - (off**2 * self._precision).sum() / 2)
+        slope = scores.sum(0) - off * self._precision
+        return value, slope, scores.T @ scores + np.diag(self._precision)
 
-        parts = self._named(values)
-        nodes, weights = torch.from_numpy(self._nodes), torch.from_numpy(self._weights)
-        share = parts["share"][votes.concept]
-        found = []
-        for truth, sign in ((0, -1.0), (1, 1.0)):
-            base = sign * parts["rate"][truth] + parts["what"][truth][votes.concept][:, None]
-            base = base + parts["who"][truth][votes.who]
-            logit = base[..., None] + parts["spread"][truth].exp() * nodes
-            said = (logsigmoid(votes.sign[..., None] * logit) * votes.there[..., None]).sum(1)
-            chance = logsigmoid(sign * share) + votes.possible[truth]
-            found.append(said + weights + chance[:, None])
-        return torch.stack(found)
+
+def _log_sigmoid(values: Floats) -> Floats:
+    return np.asarray(-np.logaddexp(0, -values))
 
 
-class _Votes:
-    """Votes as tensors."""
-
-    def __init__(self, asked: Questions) -> None:
-        import torch
-
-        self.who = torch.from_numpy(np.ascontiguousarray(asked.who))
-        self.concept = torch.from_numpy(np.ascontiguousarray(asked.concept))
-        self.there = torch.from_numpy((asked.yes >= 0).astype(np.float64))
-        self.sign = torch.from_numpy(np.where(asked.yes == 1, 1.0, -1.0))
-        # What contradicts a known truth is out of the question.
-        self.possible = [
-            torch.from_numpy(np.where(asked.known == 1 - truth, -1e9, 0.0)) for truth in (0, 1)
-        ]
+def _log_sum(values: Floats) -> Floats:
+    most = values.max(1, keepdims=True)
+    return np.asarray(most[:, 0] + np.log(np.exp(values - most).sum(1)))

@@ -53,8 +53,8 @@ def accept(
 ) -> None:
     """Turn votes into labels; say what was rejected and why, and how many labels are wrong.
 
-    The label error is estimated from the votes alone, with an interval of 95 %: docs/howto/curate.md
-    says what it assumes. --gold makes it sharper.
+    The label error is estimated from the votes alone, with an interval of 95 %;
+    docs/howto/curate.md says what it assumes. --gold makes it sharper.
     """
     from onward.curate.accept import Short, Terms
     from onward.curate.accept import accept as accepted
