@@ -22,7 +22,7 @@ def campaign(
     """Simulate a campaign; return what kind it was, the true error and the estimated one."""
     rng = np.random.default_rng([seed, 4])
     unevenness = float(rng.choice([0, 0.25, 0.5, 1.0]))
-    lured, misses = rng.uniform(0.03, 0.25), rng.uniform(0.02, 0.15)
+    lured, misses = rng.uniform(0.03, 0.3), rng.uniform(0.02, 0.15)
     careless = float(rng.choice([0, 0, 0.05]))
     annotators = crew(
         people or int(rng.integers(6, 30)), seed, misses=misses, lured=lured, careless=careless

@@ -8,7 +8,7 @@ the concept, and on the image, since some are hard for everybody:
 
 with a hardness of its own for each image, normally distributed. How often a concept's candidates
 are true is another unknown. All of these are estimated together (the largest posterior, found by
-the method of Berndt, Hall, Hall and Hausman), their uncertainty is that of a normal distribution
+the method of Berndt, Hall, Hall and Hausman), their uncertainty is that of Student's t
 with the information of all images' scores, and the interval is of the errors among just those
 images that were accepted: what is unknown about the rates, and chance on top of it.
 
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 LEVEL = 0.95
 _NODES = 7
-_DRAWS = 200
+_DRAWS, _FREEDOM = 200, 8
 # More annotators than this are put together with those who agree with the majority as often.
 _PEOPLE = 40
 # Images from which the rates are told; more would not make them better known.
@@ -97,7 +97,10 @@ def label_error(asked: Questions, accepted: NDArray[np.bool_], seed: int = 0) ->
     best, information = model.fitted(_part(whole, rng))
     found = model.shares(_rows(whole, np.flatnonzero(accepted)), best, information, rng)
     low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return LabelError(float(np.mean(found)), float(low), float(high), int(accepted.sum()))
+    images, unknown = int(accepted.sum()), int((accepted & (asked.known < 0)).sum())
+    # However sure the model is: so many images without a known error show no less than this.
+    least = (1 - (1 - LEVEL) ** (1 / unknown)) * unknown / images if unknown else 0.0
+    return LabelError(float(np.mean(found)), float(low), max(float(high), least), images)
 
 
 def _pooled(asked: Questions) -> Ints:
@@ -172,6 +175,8 @@ class _Model:
         root = np.linalg.cholesky(information)
         found = []
         for normal in rng.standard_normal((_DRAWS, self._size)):
+            # With the tails of Student's t, since the information is itself an estimate.
+            normal *= np.sqrt(_FREEDOM / rng.chisquare(_FREEDOM))
             chances, _ = self._states(asked, best + np.linalg.solve(root.T, normal))
             wrong = np.exp(_log_sum(chances[0]) - _log_sum(np.concatenate(chances, 1)))
             found.append(float((rng.random(len(wrong)) < wrong).mean()))
