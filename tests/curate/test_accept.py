@@ -1,6 +1,7 @@
 """Acceptance: what is kept, what is not and why, and how wrong it may be."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -110,6 +111,26 @@ def test_gold_sharpens_the_estimate(campaign: tuple[Path, Path], tmp_path: Path)
     (tmp_path / "gold.csv").write_text("id,truth\n10000,bus\n")
     with pytest.raises(OnwardError, match="no label"):
         accept(*campaign, tmp_path / "wrong", gold=tmp_path / "gold.csv")
+
+
+def test_relabelled_images_are_counted_as_what_they_are(
+    campaign: tuple[Path, Path], tmp_path: Path
+) -> None:
+    plain = accept(*campaign, tmp_path / "plain")
+    counts = accept(*campaign, tmp_path / "out", Terms(relabel=True))
+    more = counts["accepted"] - plain["accepted"]
+    assert more == plain["rejected"]["another concept"] > 0
+    kept = {r["id"]: r["concept"] for r in _rows(tmp_path / "out" / "labelled.parquet")}
+    found = {picture.id: picture for _, picture in pictures()}
+    moved = [name for name, concept in kept.items() if found[name].found_for != concept]
+    assert len(moved) == more
+    assert all(found[name].shows == {kept[name]} for name in moved)
+    # The estimate is about images that are what they were retrieved for.
+    assert counts["label_error"]["images"] == plain["accepted"]
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return pq.read_table(path).to_pylist()
 
 
 def test_no_votes_at_all(campaign: tuple[Path, Path], tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from show_label_error import campaign
 
 from onward.curate.label_error import Questions, label_error
+from show_label_error import campaign
 
 
 def _covered(seeds: range, **sizes: int) -> int:

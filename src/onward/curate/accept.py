@@ -17,7 +17,7 @@ from onward.curate.concepts import Concepts, read_concepts
 from onward.curate.label_error import Questions, label_error
 from onward.curate.lineage import LINEAGE, lineage_of, write_lineage
 from onward.curate.records import LABELLED, REJECTED
-from onward.curate.stage import making, open_stage
+from onward.curate.stage import STAGE, Stage, making, open_stage
 from onward.curate.verdicts import ACCEPTED, Rule, Sensitive, Verdicts, decide
 from onward.curate.votes import Ballots, Ints, ballots, read_votes
 from onward.data.split import uniform
@@ -110,7 +110,7 @@ def accept(
         write_atomic(out / "labelled.parquet", lambda f: pq.write_table(kept.labelled(), f))
         write_atomic(out / "rejected.parquet", lambda f: pq.write_table(kept.rejected(), f))
         shutil.copyfile(retrieved / CONCEPTS, out / CONCEPTS)
-        write_lineage(out / LINEAGE, lineage_of(stage))
+        write_lineage(out / LINEAGE, lineage_of(stage, *_reviewed(votes)))
         counts = kept.counts() | _of_votes(found, given)
         counts["label_error"] = _error(found, own, known, kept.drawn & (verdicts.label == own))
         made.finish(counts)
@@ -198,6 +198,12 @@ class _Kept:
             "classes": cells,
             "short": self.short,
         }
+
+
+def _reviewed(votes: Path) -> list[Stage]:
+    """Return the stage that the votes were given in, if they come from a finished one."""
+    finished = votes.is_dir() and (votes / STAGE).is_file()
+    return [open_stage(votes, "review")] if finished else []
 
 
 def _candidates(retrieved: Path) -> pa.Table:

@@ -11,7 +11,8 @@ _STAGES = {
     "fetch": "Images were fetched by their addresses.",
     "embed": "Images were turned into directions by a model of images and texts.",
     "retrieve": "Candidates for each concept and bucket were retrieved by their directions.",
-    "accept": "People voted on the candidates, and those were accepted on which they agreed.",
+    "review": "People looked at the candidates and voted.",
+    "accept": "Candidates were accepted on which people agreed.",
 }
 
 

@@ -27,7 +27,7 @@ _CONCEPTS = {
     "flag": ("country-flag", "flag: country. flag, nation", "Symbols"),
     "vehicle": ("transport-ground", "automobile. car, vehicle", "Travel"),
     "mammal": ("animal-mammal", "dog. animal, face, pet", "Nature"),
-    "clock": ("time", "three o’clock. clock, hour", "Objects"),
+    "clock": ("time", "three o\u2019clock. clock, hour", "Objects"),
     "clothing": ("clothing", "t-shirt. clothing, shirt", "Fashion"),
     "building": ("place-building", "house. building, home", "Travel"),
     "weather": ("sky-weather", "sun behind cloud. cloud, weather, moon", "Nature"),
@@ -190,7 +190,7 @@ def _steps(count: int) -> range:
 def _rendered(images: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
     moved = 255 - warped(255 - images, similarities(len(images), rng, _REACH))
     noise = _NOISE * rng.standard_normal(moved.shape, np.float32)
-    return np.clip(recoloured(moved, rng) + noise, 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(recoloured(moved, rng) + noise, 0, 255), np.uint8)
 
 
 def _sample(art: Art, row: int, *, cut: bool) -> dict[str, bytes | str]:
