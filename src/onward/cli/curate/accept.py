@@ -11,7 +11,6 @@ from rich.table import Table
 from onward.cli.console import console, print_json
 from onward.cli.curate.already import say_if_there, say_waiting
 from onward.cli.options import AsJson
-from onward.curate.verdicts import Rule, Sensitive
 from onward.errors import first_few, unknown
 
 
@@ -58,6 +57,7 @@ def accept(
     """
     from onward.curate.accept import Short, Terms
     from onward.curate.accept import accept as accepted
+    from onward.curate.verdicts import Rule, Sensitive
 
     kinds = {"rule": Rule, "sensitive": Sensitive, "short": Short}
     chosen: dict[str, Any] = {"rule": rule, "sensitive": sensitive, "short": short}

@@ -21,27 +21,90 @@ from onward.data.chosen_pairs import write_tar
 from onward.data.emoji_history import TWEMOJI, as_rgb, captions, load_emoji, publish_drawings
 from onward.data.variations import recoloured, similarities, warped
 
-# Ten subgroups that have art in every period, with texts as captions are written: the small model
-# knows no other English.
+
+@dataclass(frozen=True)
+class _Kind:
+    """Which emoji are of a concept: by how their subgroup begins, and a word in their name."""
+
+    subgroup: str
+    prompts: tuple[str, ...]
+    super: str
+    word: str = ""
+
+
+_COUNTRIES = ("France", "Japan", "Brazil", "Kenya", "Canada", "Samoa", "Norway", "India")
+_FLAGS = ("flag", *(f"flag: {country}. flag" for country in _COUNTRIES))
+# With art in every period. Texts are as captions are written: the small model knows no other
+# English.
 _CONCEPTS = {
-    "flag": ("country-flag", "flag: country. flag, nation", "Symbols"),
-    "vehicle": ("transport-ground", "automobile. car, vehicle", "Travel"),
-    "mammal": ("animal-mammal", "dog. animal, face, pet", "Nature"),
-    "clock": ("time", "three o\u2019clock. clock, hour", "Objects"),
-    "clothing": ("clothing", "t-shirt. clothing, shirt", "Fashion"),
-    "building": ("place-building", "house. building, home", "Travel"),
-    "weather": ("sky-weather", "sun behind cloud. cloud, weather, moon", "Nature"),
-    "heart": ("heart", "red heart. heart, love", "Symbols"),
-    "arrow": ("arrow", "right arrow. arrow, direction", "Symbols"),
-    "fruit": ("food-fruit", "red apple. fruit, food", "Food"),
+    "flag": _Kind("country-flag", _FLAGS, "Symbols"),
+    "clock": _Kind(
+        "time", ("three o\u2019clock. clock, time", "ten-thirty. clock, thirty", "clock"), "Objects"
+    ),
+    "face": _Kind(
+        "face-",
+        (
+            "grinning face. face, smile, happy",
+            "crying face. face, sad, tear",
+            "angry face. face, mad",
+            "kissing face. face, kiss",
+            "worried face. face",
+        ),
+        "People",
+    ),
+    "hand": _Kind(
+        "hand",
+        (
+            "raised hand. hand, high five",
+            "thumbs up. hand, thumb",
+            "victory hand. hand, v",
+            "waving hand. hand, wave",
+            "hand, finger",
+        ),
+        "People",
+    ),
+    "heart": _Kind(
+        "heart",
+        ("red heart. heart, love", "blue heart. heart, blue", "growing heart. heart", "heart"),
+        "Symbols",
+    ),
+    "button": _Kind(
+        "alphanum",
+        ("button, japanese", "button, ideograph", "OK button. button", "button"),
+        "Symbols",
+    ),
+    "moon": _Kind(
+        "sky-weather",
+        ("full moon. full, moon", "crescent moon. crescent, moon", "moon, space", "moon"),
+        "Nature",
+        "moon",
+    ),
+    "person": _Kind(
+        "person",
+        (
+            "woman. adult, woman",
+            "man. adult, man",
+            "police officer. officer, police",
+            "person running. person, running",
+            "person, woman",
+        ),
+        "People",
+    ),
+    "zodiac": _Kind(
+        "zodiac",
+        ("Aries. horoscope, zodiac", "Leo. horoscope, zodiac", "Pisces. horoscope, zodiac"),
+        "Symbols",
+    ),
+    "keycap": _Kind("keycap", ("keycap: 3. keycap", "keycap: 7. keycap", "keycap"), "Symbols"),
 }
 CONCEPTS = Concepts(
     tuple(
-        Concept(name, (prompt,), option=name, super=super_)
-        for name, (_, prompt, super_) in _CONCEPTS.items()
+        Concept(name, kind.prompts, option=name, super=kind.super)
+        for name, kind in _CONCEPTS.items()
     )
 )
-_CONCEPT_OF = {subgroup: name for name, (subgroup, _, _) in _CONCEPTS.items()}
+# Of these there is much art already.
+_PLENTY = ("flag", "person")
 # Emoji that some would not want to see in a dataset.
 _SENSITIVE = ("middle finger", "cigarette", "pistol", "bomb", "kitchen knife", "coffin")
 METADATA, SHARDS, TRUTH = "metadata.csv", "shards", "truth.parquet"
@@ -75,7 +138,7 @@ class Art:
 def write_art(
     out: Path,
     *,
-    renderings: int = 2,
+    renderings: int = 4,
     seed: int = 0,
     progress: Callable[[int], None] = lambda done: None,
 ) -> dict[str, int]:
@@ -86,9 +149,9 @@ def write_art(
     img2dataset's layout, a few of them cut short. ``truth.parquet`` says what each image shows, for
     annotators who are simulated and for whoever wants to know how right they were.
 
-    Each drawing is there as `renderings`: turned, scaled, recoloured and a little noisy, as photos
-    of one thing differ. Beside the ten concepts there are all other emoji, a second artist, and
-    noise.
+    Drawings are turned, scaled, recoloured and a little noisy, as photos of one thing differ. Those
+    of the ten concepts are there `renderings` times, but for flags and persons, of which there
+    are many; beside them there are all other emoji, a second artist, and noise.
     """
     art = _art(renderings, np.random.default_rng([seed, 5]))
     counts: dict[str, int] = {}
@@ -153,7 +216,9 @@ def _art(renderings: int, rng: np.random.Generator) -> Art:
     days = sorted({(s, t) for s, t in zip(known["snapshot"], known["time"], strict=True) if s >= 0})
     begins = [datetime(day.year, day.month, day.day) for _, day in days]
     ends = [*begins[1:], begins[-1] + timedelta(days=365)]
-    rows = np.repeat(np.arange(len(emoji)), renderings)
+    concept = [_concept(*told) for told in zip(known["subgroup"], known["name"], strict=True)]
+    often = [renderings if name not in ("", *_PLENTY) else 1 for name in concept]
+    rows = np.repeat(np.arange(len(emoji)), often)
     # The second artist's work is new in its last version only; here it turns up at all times.
     period = np.array(known["snapshot"])[rows]
     period = np.where(period == TWEMOJI, rng.integers(0, len(begins), len(rows)), period)
@@ -166,7 +231,7 @@ def _art(renderings: int, rng: np.random.Generator) -> Art:
     ]
     names = [known["name"][row] for row in rows.tolist()]
     artists = ["twemoji" if known["snapshot"][r] == TWEMOJI else "noto" for r in rows.tolist()]
-    concepts = [_CONCEPT_OF.get(known["subgroup"][row], "") for row in rows.tolist()]
+    concepts = [concept[row] for row in rows.tolist()]
     drawings = as_rgb(emoji.wide["image"][rows])
     pixels = [_rendered(drawings[start : start + 1024], rng) for start in _steps(len(rows))]
     pixels.append(rng.integers(0, 256, (noise, *drawings.shape[1:]), np.uint8))
@@ -181,6 +246,13 @@ def _art(renderings: int, rng: np.random.Generator) -> Art:
         artists + ["noise"] * noise,
         concepts + [""] * noise,
     )
+
+
+def _concept(subgroup: str, name: str) -> str:
+    for concept, kind in _CONCEPTS.items():
+        if subgroup.startswith(kind.subgroup) and kind.word in name:
+            return concept
+    return ""
 
 
 def _steps(count: int) -> range:
