@@ -27,6 +27,11 @@ NOT_RUN = {
         "several processes and the official data",
         "a cluster of machines",
     ],
+    "docs/howto/curate.md": [
+        "an hour, on the official download",
+        "a cluster with Spark",
+        "days of downloads",
+    ],
     "docs/howto/evaluate_clip.md": [
         "published weights and static tasks, which nothing here downloads"
     ],
