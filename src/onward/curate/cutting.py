@@ -14,7 +14,7 @@ from onward.data.calendar import cut_time
 from onward.errors import OnwardError
 
 EVERY = {"year": "yearly", "quarter": "quarterly", "month": "monthly"}
-PART_ROWS = 250_000
+PART_ROWS = 125_000
 Key = tuple[int, str]
 
 

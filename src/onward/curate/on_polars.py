@@ -29,7 +29,7 @@ from onward.files import write_atomic
 
 # Arrow and polars have threads of their own; a second piece fills the pauses of the first.
 _WORKERS = 2
-_HASHES = 4_000_000
+_HASHES = 1_000_000
 _JUDGED = ("order", "id", "time", "taken", "time_unsaid", "taken_unsaid", "fault")
 
 

@@ -13,7 +13,7 @@ from onward.data.hashing import Hashes
 from onward.files import make_folder
 from onward.table import Array
 
-_BATCH = 1 << 12
+_BATCH = 1 << 9
 
 
 @dataclass(frozen=True)
