@@ -39,7 +39,7 @@ def path(tmp_path: Path) -> Path:
 
 def estimates(opened: Any) -> list[list[str]]:
     rows = opened.page.locator(".estimates tbody tr").all()
-    return [row.locator("td").all_inner_texts() for row in rows]
+    return [row.locator("td").all_text_contents() for row in rows]
 
 
 @pytest.mark.parametrize("width", [1200, 390])

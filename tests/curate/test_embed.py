@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -194,6 +196,39 @@ def test_a_kill_costs_one_part(clip: Clip, tmp_path: Path) -> None:
     for name in files:
         if name.endswith((".npy", ".parquet", ".csv")):
             assert (out / name).read_bytes() == (whole.folder / name).read_bytes()
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+import numpy as np
+from onward.curate.embed import Loaded, Part, embed
+from onward.curate.stage import making
+
+out, at = Path(sys.argv[1]), int(sys.argv[2])
+
+def load(number):
+    if number == at:
+        os.kill(os.getpid(), signal.SIGKILL)
+    rows = np.random.default_rng(number).standard_normal((4, 3)).astype(np.float32)
+    rows[0] = 0
+    return Loaded([f"{number}-{row}" for row in range(4)], rows)
+
+with making(out, "embed", {}) as folder:
+    embed(iter([Part(str(n), lambda n=n: load(n)) for n in range(5)]), folder)
+"""
+
+
+def test_killed_without_warning_it_goes_on(tmp_path: Path) -> None:
+    def run(out: Path, at: int) -> int:
+        return subprocess.run([sys.executable, "-c", _KILLED, out, str(at)], check=False).returncode
+
+    assert run(tmp_path / "whole", -1) == 0
+    assert [run(tmp_path / "killed", at) for at in (2, 4, -1)] == [-9, -9, 0]
+    for path in (tmp_path / "whole").rglob("*.*"):
+        other = tmp_path / "killed" / path.relative_to(tmp_path / "whole")
+        assert path.read_bytes() == other.read_bytes()
+    assert open_stage(tmp_path / "killed", "embed").counts["corrupt"] == {"a vector of zeros": 5}
 
 
 def test_two_shards_of_one_name_are_refused(tmp_path: Path) -> None:

@@ -36,7 +36,8 @@ def histogram_svg(scores: Any, candidates: Array) -> Markup:
         f"{candidates.min():.3f} to {candidates.max():.3f}"
     )
     return Markup(
-        '<svg class="scores" viewBox="0 0 {width} {height}" role="img" aria-label="{alt}">'
+        '<svg class="scores" viewBox="0 0 {width} {height}" preserveAspectRatio="none" role="img" '
+        'aria-label="{alt}">'
         '<path class="all" d="{all}"/><path class="mine" d="{mine}"/></svg>'
         '<p class="ends"><span>{first}</span><span>{last}</span></p>'
     ).format(
