@@ -1,5 +1,6 @@
 """``onward curate review``: people say what they see."""
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -125,7 +126,8 @@ def review(
             screen.print(f"serving at {escape(opened)}, until Ctrl-C", soft_wrap=True)
         screen.file.flush()
 
-    serve(out, sock, opened, ready)
+    with contextlib.suppress(KeyboardInterrupt):  # the way to end it
+        serve(out, sock, opened, ready)
 
 
 def _tell(screen: Any, out: Path, told: dict[str, Any]) -> None:

@@ -90,7 +90,7 @@ def serve(
     address
         Where people open it.
     on_ready
-        Called with the owner's link, which is new at each start.
+        Called when it answers, with the owner's link, which is new at each start.
     """
     import uvicorn
 
@@ -110,5 +110,10 @@ def serve(
         timeout_keep_alive=75,
         timeout_graceful_shutdown=5,
     )
-    on_ready(f"{address}/owner/join/{token}")
-    uvicorn.Server(config).run(sockets=[sock])
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            on_ready(f"{address}/owner/join/{token}")
+
+    Server(config).run(sockets=[sock])
