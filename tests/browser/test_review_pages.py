@@ -73,8 +73,7 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
 
 
 def begin(page: Any) -> None:
-    page.keyboard.press("Tab")
-    page.get_by_role("link", name="Begin").focus()
+    page.wait_for_function("() => document.activeElement.textContent === 'Begin'")
     page.keyboard.press("Enter")
     ready(page)
 
@@ -176,6 +175,13 @@ def test_fifty_images_with_undo_and_a_restart(
         answer(len(expected))
     page.get_by_text("Nothing is left for you").wait_for()
     saved(page)
+    assert page.locator("#submit").is_disabled()
+    page.locator("#undo").focus()  # back from the end, too
+    page.keyboard.press("Enter")
+    ready(page)
+    page.locator("#shown").evaluate("(image) => document.activeElement.blur()")
+    page.keyboard.press("Enter")
+    page.get_by_text("Nothing is left for you").wait_for()
     assert page.locator("#answered").inner_text() == str(IMAGES)
     assert page.said == []
     assert all(one.startswith(served.address) for one in page.asked)
