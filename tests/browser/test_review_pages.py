@@ -1,16 +1,13 @@
 """The review in a real browser: fifty images by keyboard, undo, a restart, narrow and dark."""
 
 import contextlib
-import os
-import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw
+from review_server import Served
 from small_campaign import invited, retrieved
 
 from onward.curate.concepts import Concept
@@ -38,44 +35,6 @@ OPTIONS = {
 IMAGES = 50
 
 
-class Served:
-    """The command that a user types, as a process that can be killed and started again."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        self._process: subprocess.Popen[str] | None = None
-        self.owner = ""
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "onward", "curate", "review", "--out", str(self.folder)]
-        command += ["--port", str(self.port)]
-        environment = {**os.environ, "COLUMNS": "200"}
-        self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, env=environment
-        )
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if line.startswith("the owner's page: "):
-                self.owner = line.partition(": ")[2].strip()
-            if line.startswith("serving at"):
-                return
-        pytest.fail("the server has ended")
-
-    def kill(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            assert self._process.stdout is not None
-            self._process.stdout.close()
-            self._process = None
-
-
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
     concepts = [Concept(name, (name,), option=option) for name, option in OPTIONS.items()]
@@ -88,7 +47,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     server = Served(make_campaign(found, images, tmp_path / "campaign", rules).folder)
     server.start()
     with contextlib.closing(contextlib.ExitStack()) as stack:
-        stack.callback(server.kill)
+        stack.callback(server.end)
         yield server
 
 
@@ -114,8 +73,7 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
 
 
 def begin(page: Any) -> None:
-    page.keyboard.press("Tab")
-    page.get_by_role("link", name="Begin").focus()
+    page.wait_for_function("() => document.activeElement.textContent === 'Begin'")
     page.keyboard.press("Enter")
     ready(page)
 
@@ -195,7 +153,7 @@ def test_fifty_images_with_undo_and_a_restart(
     saved(page)
     assert page.said == []
     # The server dies under somebody's hands, and comes back.
-    served.kill()
+    served.end()
     answer(32)
     answer(33)
     page.wait_for_function("() => document.getElementById('saved').dataset.state === 'trouble'")
@@ -217,6 +175,13 @@ def test_fifty_images_with_undo_and_a_restart(
         answer(len(expected))
     page.get_by_text("Nothing is left for you").wait_for()
     saved(page)
+    assert page.locator("#submit").is_disabled()
+    page.locator("#undo").focus()  # back from the end, too
+    page.keyboard.press("Enter")
+    ready(page)
+    page.locator("#shown").evaluate("(image) => document.activeElement.blur()")
+    page.keyboard.press("Enter")
+    page.get_by_text("Nothing is left for you").wait_for()
     assert page.locator("#answered").inner_text() == str(IMAGES)
     assert page.said == []
     assert all(one.startswith(served.address) for one in page.asked)

@@ -123,6 +123,17 @@ def test_another_retrieval_is_another_campaign(
     assert "expected the candidates that" in said
 
 
+def test_images_that_were_moved(made: tuple[Path, Path, Path], onward: Terminal) -> None:
+    _, images, out = made
+    moved = images.rename(images.with_name("elsewhere"))
+    code, *_ = onward("curate", "review", "--out", out, "--images", moved, "--no-serve")
+    assert code == 0
+    with open_campaign(out) as campaign:
+        places = [campaign.place(item) for item in range(1, 6)]
+    assert {place.id for place in places if place is not None} == {f"photo-{at}" for at in range(5)}
+    assert all(place is not None and place.read().startswith(b"\x89PNG") for place in places)
+
+
 def test_no_images_and_wrong_gold(onward: Terminal, tmp_path: Path) -> None:
     found, images = retrieved(tmp_path, 2)
     empty = tmp_path / "empty"

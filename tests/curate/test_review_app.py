@@ -30,6 +30,8 @@ def test_from_the_link_to_the_last_image(tmp_path: Path) -> None:
             question = state["questions"][0]
             image = await ann.client.get(f"/image/{question}")
             assert image.headers["content-type"] == "image/png"
+            assert image.headers["x-content-type-options"] == "nosniff"
+            assert image.headers["cross-origin-resource-policy"] == "same-origin"
             answer = await ann.answer(f"a{number}", question, [number % 3])
             assert answer.status_code == 200
             state = answer.json()

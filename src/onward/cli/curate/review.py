@@ -1,5 +1,6 @@
 """``onward curate review``: people say what they see."""
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -111,21 +112,21 @@ def review(
         return
 
     def ready(owner: str) -> None:
+        if not is_local(host):
+            typer.echo(
+                f"mind: {host} can be reached by others, and what is sent can be read on the way: "
+                "use HTTPS in front of it on a network that is not yours",
+                err=as_json,
+            )
         if as_json:
             print_json({**told, "address": opened, "owner": owner})
         else:
-            if not is_local(host):
-                screen.print(
-                    f"[yellow]mind:[/] {escape(host)} can be reached by others, and what is sent "
-                    "can be read on the way: use HTTPS in front of it on a network that is not "
-                    "yours",
-                    soft_wrap=True,
-                )
             screen.print(f"the owner's page: {escape(owner)}", soft_wrap=True)
             screen.print(f"serving at {escape(opened)}, until Ctrl-C", soft_wrap=True)
         screen.file.flush()
 
-    serve(out, sock, opened, ready)
+    with contextlib.suppress(KeyboardInterrupt):  # the way to end it
+        serve(out, sock, opened, ready)
 
 
 def _tell(screen: Any, out: Path, told: dict[str, Any]) -> None:

@@ -75,13 +75,9 @@ class Desk:
 
     def whose(self, request: Request, token: str) -> Annotator:
         """Return who has this token and may vote, or refuse."""
-        address = request.client.host if request.client else ""
-        if self.wrong_tokens.spent(address):
-            raise HTTPException(429, "too many wrong links")
         found = annotator_of(self.campaign, token)
         if found is None:
-            self.wrong_tokens.allows(address)
-            raise HTTPException(401, "this link is not valid, or there is a newer one")
+            raise self._wrong(request, "this link is not valid, or there is a newer one")
         if found.revoked:
             raise HTTPException(403, "this link has been revoked")
         if not self.by_annotator.allows(found.number):
@@ -100,16 +96,17 @@ class Desk:
 
     def is_owner(self, request: Request, token: str) -> None:
         """Refuse a token that is not the owner's."""
-        address = request.client.host if request.client else ""
-        if self.wrong_tokens.spent(address):
-            raise HTTPException(429, "too many wrong links")
         if not hmac.compare_digest(hashed(token), self.owner):
-            self.wrong_tokens.allows(address)
-            raise HTTPException(401, "this is not the owner's link of this start of the server")
+            raise self._wrong(request, "this is not the owner's link of this start of the server")
 
     def csrf(self, request: Request, role: str) -> str:
         """Return what a page has to send along when it changes something."""
         return csrf_of(request.cookies[self.cookie(role)])
+
+    def _wrong(self, request: Request, words: str) -> HTTPException:
+        """Return a refusal. Who has a right one is let in, whoever else tries from there."""
+        allowed = self.wrong_tokens.allows(request.client.host if request.client else "")
+        return HTTPException(401, words) if allowed else HTTPException(429, "too many wrong links")
 
     def _token(self, request: Request, role: str) -> str:
         token = request.cookies.get(self.cookie(role))

@@ -34,8 +34,3 @@ class Limit:
         if len(self._left) > _MOST_REMEMBERED:
             self._left.popitem(last=False)
         return allowed
-
-    def spent(self, who: Hashable) -> bool:
-        """Return whether the next request would be refused, without counting one."""
-        left, then = self._left.get(who, (float(self._most), self._clock()))
-        return left + (self._clock() - then) * self._rate < 1

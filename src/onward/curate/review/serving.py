@@ -56,6 +56,8 @@ def address_of(host: str, port: int, given: str | None) -> str:
     'http://127.0.0.1:8000'
     >>> address_of("0.0.0.0", 8000, "https://review.example.org/")
     'https://review.example.org'
+    >>> address_of("10.0.0.7", 80, None)
+    'http://10.0.0.7'
     """
     if given is not None:
         parts = urlsplit(given)
@@ -63,14 +65,19 @@ def address_of(host: str, port: int, given: str | None) -> str:
             raise OnwardError(
                 f"expected an --address such as https://review.example.org, found {given!r}"
             )
-        return f"{parts.scheme}://{parts.netloc}"
+        return _origin(parts.scheme, parts.netloc.lower())
     if host in ("0.0.0.0", "::", ""):
         raise OnwardError(
             f"expected --address with the name that people open, such as http://mymachine:{port}, "
             f"found none beside --host {host}: links need it, and so does the check that a request "
             "is meant for this server"
         )
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    return _origin("http", f"{f'[{host}]' if ':' in host else host}:{port}")
+
+
+def _origin(scheme: str, place: str) -> str:
+    """Return an address as browsers write it: without the port that goes without saying."""
+    return f"{scheme}://{place.removesuffix(':443' if scheme == 'https' else ':80')}"
 
 
 def serve(
@@ -90,7 +97,7 @@ def serve(
     address
         Where people open it.
     on_ready
-        Called with the owner's link, which is new at each start.
+        Called when it answers, with the owner's link, which is new at each start.
     """
     import uvicorn
 
@@ -110,5 +117,10 @@ def serve(
         timeout_keep_alive=75,
         timeout_graceful_shutdown=5,
     )
-    on_ready(f"{address}/owner/join/{token}")
-    uvicorn.Server(config).run(sockets=[sock])
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            on_ready(f"{address}/owner/join/{token}")
+
+    Server(config).run(sockets=[sock])

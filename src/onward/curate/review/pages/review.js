@@ -112,7 +112,10 @@ const show = (entry, words) => {
   shown = entry;
   find("hint").textContent = "";
   fill(entry?.given ?? null);
-  form.inert = !entry;
+  // Without an image there is nothing to select; going back is possible all the same.
+  for (const part of form.querySelectorAll("fieldset, [name=sensitive], #submit")) {
+    part.disabled = !entry;
+  }
   const image = find("shown");
   image.dataset.question = entry?.question ?? "";
   if (entry?.ready) return reveal();
@@ -123,7 +126,7 @@ const show = (entry, words) => {
 const next = () => {
   queue = queue.filter((entry) => !entry.broken);
   const entry = queue.shift() ?? null;
-  show(entry, entry ? "One moment …" : "One moment …");
+  show(entry, "One moment …");
   if (!entry) more();
 };
 
