@@ -20,7 +20,8 @@ def test_weights_that_can_be_loaded_and_know_a_little(tmp_path: Path) -> None:
     clip = named_clip(MODEL, weights=path)
     emoji = load_emoji()
     rows = np.flatnonzero(emoji.values("snapshot") == 0)[::10]
-    images, texts = as_rgb(emoji.wide["image"][rows]), [captions(emoji)[row] for row in rows]
+    every, images = captions(emoji), as_rgb(emoji.wide["image"][rows])
+    texts = [every[row] for row in rows]
     pairs = made_pairs(pair_type((32, 32, 3), 224), images, texts)
     found = clip.predict(torch.from_numpy(as_bytes(pairs)))
     right = (found[:, 0] @ found[:, 1].T).argmax(1) == torch.arange(len(rows))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from onward.curate import label_error as estimate
 from onward.curate.label_error import Questions, label_error
 from show_label_error import campaign
 
@@ -77,14 +78,16 @@ def test_what_is_known_is_not_guessed() -> None:
     assert found.low == found.high == 1
 
 
-def test_many_annotators_and_images_are_put_together() -> None:
+def test_many_annotators_and_images_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate, "_PEOPLE", 10)
+    monkeypatch.setattr(estimate, "_IMAGES", 1500)
     rng = np.random.default_rng(0)
-    truth = rng.random(13_000) < 0.8
-    quality = rng.uniform(0.02, 0.2, 300)
-    who = np.stack([rng.choice(300, 3, replace=False) for _ in range(len(truth))])
+    truth = rng.random(3000) < 0.8
+    quality = rng.uniform(0.02, 0.2, 60)
+    who = np.stack([rng.choice(60, 3, replace=False) for _ in range(len(truth))])
     yes = np.where(rng.random(who.shape) < quality[who], ~truth[:, None], truth[:, None])
     asked = Questions(
-        yes.astype(np.int64), who, rng.integers(0, 11, len(truth)), np.full(len(truth), -1)
+        yes.astype(np.int64), who, rng.integers(0, 3, len(truth)), np.full(len(truth), -1)
     )
     accepted = asked.yes.sum(1) >= 2
     found = label_error(asked, accepted)

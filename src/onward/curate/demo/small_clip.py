@@ -40,7 +40,8 @@ def train_small_clip(
 
     emoji = load_emoji()
     rows = np.flatnonzero(emoji.values("snapshot") == 0)
-    images, texts = as_rgb(emoji.wide["image"][rows]), [captions(emoji)[row] for row in rows]
+    every, images = captions(emoji), as_rgb(emoji.wide["image"][rows])
+    texts = [every[row] for row in rows]
     words = [emoji.columns.column("keywords")[int(row)].as_py() or ["emoji"] for row in rows]
     kind = pair_type((32, 32, 3), _TEXT_BYTES)
     clip = Clip((32, 32, 3), 0, torch.Generator().manual_seed(seed))
