@@ -28,17 +28,14 @@ NOT_RUN = {
         "a cluster of machines",
     ],
     "docs/howto/curate.md": [
-<<<<<<< HEAD
+        "an hour, on the official download",
+        "a cluster with Spark",
+        "days of downloads",
         "images and weights of your own",
         "a store of your own",
         "candidates of your own",
         "it needs candidates and images, and people",
         "it serves until it is stopped",
-=======
-        "an hour, on the official download",
-        "a cluster with Spark",
-        "days of downloads",
->>>>>>> nine-a
     ],
     "docs/howto/evaluate_clip.md": [
         "published weights and static tasks, which nothing here downloads"
