@@ -32,6 +32,26 @@ def test_perfect_agreement_and_chance() -> None:
     assert abs(krippendorff_alpha(rng.integers(0, 3, (20_000, 3)))) < 0.02
 
 
+def test_krippendorffs_own_example() -> None:
+    # "Computing Krippendorff's Alpha-Reliability", data C: twelve units, four observers.
+    units = [
+        "111",
+        "2232",
+        "3333",
+        "3333",
+        "2222",
+        "1234",
+        "4444",
+        "1121",
+        "2222",
+        "555",
+        "11",
+        "3",
+    ]
+    table = [[int(value) for value in unit] + [-1] * (4 - len(unit)) for unit in units]
+    assert krippendorff_alpha(table) == pytest.approx(0.743, abs=5e-4)
+
+
 @pytest.mark.parametrize("table", [[[1, 1], [1, 1]], [[0, -1], [-1, 1]], np.zeros((0, 3))])
 def test_nothing_can_be_told(table: list[list[int]]) -> None:
     assert np.isnan(krippendorff_alpha(table))

@@ -1,5 +1,8 @@
 """How far people agree who were asked the same."""
 
+import math
+from collections.abc import Collection
+
 import numpy as np
 
 from onward.table import Array
@@ -34,16 +37,28 @@ def krippendorff_alpha(table: Array) -> float:
     answers = np.asarray(table, np.int64)
     answers = answers[(answers >= 0).sum(1) > 1]
     rows, _ = np.nonzero(answers >= 0)
-    if not len(rows):
-        return float("nan")
     names, code = np.unique(answers[answers >= 0], return_inverse=True)
     # How often each item was given each answer, where it was given at all.
     pair, times = np.unique(rows * len(names) + code, return_counts=True)
     asked = np.bincount(rows)
-    alike = float((times * (times - 1) / (asked[pair // len(names)] - 1)).sum())
-    given = np.bincount(code).astype(float)
-    whole = given.sum()
-    expected = 1 - (given * (given - 1)).sum() / (whole * (whole - 1))
-    if not expected:
-        return float("nan")
-    return float(1 - (1 - alike / whole) / expected)
+    alike = float((times * (times - 1) / (asked[pair // max(len(names), 1)] - 1)).sum())
+    return alpha_of_counts(alike, np.bincount(code).tolist())
+
+
+def alpha_of_counts(alike: float, given: Collection[int]) -> float:
+    r"""Return Krippendorff's α from what was counted.
+
+    .. math:: \alpha = 1 - (n - 1) (n - a) / (n^2 - \sum_c n_c^2)
+
+    Parameters
+    ----------
+    alike
+        :math:`a = \sum_u \sum_c k (k - 1) / (m - 1)` over items with m answers, two or more, k of
+        which are c.
+    given
+        How often each answer was given about these items: :math:`n_c`, n in all.
+    """
+    whole = sum(given)
+    by_chance = whole * whole - sum(count * count for count in given)
+    # One answer only: there is nothing that agreement could be told from.
+    return 1 - (whole - 1) * (whole - alike) / by_chance if by_chance else math.nan
