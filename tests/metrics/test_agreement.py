@@ -49,7 +49,7 @@ def test_krippendorffs_own_example() -> None:
         "3",
     ]
     table = [[int(value) for value in unit] + [-1] * (4 - len(unit)) for unit in units]
-    assert krippendorff_alpha(table) == pytest.approx(0.743, abs=5e-4)
+    assert krippendorff_alpha(np.array(table) - 1) == pytest.approx(0.743, abs=5e-4)
 
 
 @pytest.mark.parametrize("table", [[[1, 1], [1, 1]], [[0, -1], [-1, 1]], np.zeros((0, 3))])
