@@ -29,7 +29,7 @@ def train_small_clip(
 ) -> Path:
     """Train on the drawings and captions of 2016, and write the weights as safetensors.
 
-    Takes about half a minute. `progress` is called with each further step.
+    Takes about a minute. `progress` is called with each further step.
     """
     import torch
     from safetensors.torch import save
