@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from onward.cli.console import console, print_json
-from onward.cli.curate.already import say_if_there, say_waiting
+from onward.cli.curate.stages import say_waiting, stage_in
 from onward.cli.options import AsJson
 from onward.errors import first_few, unknown
 
@@ -74,8 +74,8 @@ def accept(
         per_class=per_class,
         seed=seed,
     )
-    say_if_there(out)
-    counts = accepted(retrieved, votes, out, terms, gold=gold, on_wait=say_waiting)
+    with stage_in(out):
+        counts = accepted(retrieved, votes, out, terms, gold=gold, on_wait=say_waiting)
     if as_json:
         print_json(dict(counts))
         return

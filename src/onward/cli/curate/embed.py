@@ -8,8 +8,9 @@ from rich.markup import escape
 
 from onward.cli.console import console, print_json
 from onward.cli.curate.model import Model, Pretrained, Weights
+from onward.cli.curate.stages import say_waiting, stage_in
 from onward.cli.options import AsJson
-from onward.cli.progress import progress_bar, resumable
+from onward.cli.progress import progress_bar
 
 
 def embed(
@@ -52,9 +53,8 @@ def embed(
     progress = progress_bar("embedded {task.completed:,.0f}")
     bar = progress.add_task("", total=None)
     options = {**source.options, "pool": known and known.digest}
-    with resumable(out), making(out, "embed", options) as folder:
-        before = folder.finished is not None
-        if not before:
+    with stage_in(out), making(out, "embed", options, on_wait=say_waiting) as folder:
+        if folder.finished is None:
             with progress:
                 make(source.parts(), folder, known, lambda rows: progress.advance(bar, rows))
         counts = folder.finished or {}
@@ -62,8 +62,6 @@ def embed(
         print_json(counts)
         return
     screen = console()
-    if before:
-        screen.print("already there: not made again")
     size = f"{counts['embedded']:,} directions of {counts['width']:,} numbers"
     screen.print(f"{size} in {counts['shards']:,} shards: {escape(str(out))}", soft_wrap=True)
     random = chosen is not None and chosen.random

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from onward.cli.console import console, print_json
-from onward.cli.curate.already import say_if_there, say_waiting
+from onward.cli.curate.stages import say_waiting, stage_in
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
 from onward.errors import first_few, unknown
@@ -62,22 +62,22 @@ def export(
                 get_args(kind),
                 "onward curate export --help",
             )
-    say_if_there(out)
-    counts = exported(
-        accepted,
-        pool,
-        images,
-        out,
-        **chosen,
-        features=features,
-        all_metadata=all_metadata,
-        name=name,
-        creator=creator,
-        url=url,
-        price=price,
-        progress=reading,
-        on_wait=say_waiting,
-    )
+    with stage_in(out):
+        counts = exported(
+            accepted,
+            pool,
+            images,
+            out,
+            **chosen,
+            features=features,
+            all_metadata=all_metadata,
+            name=name,
+            creator=creator,
+            url=url,
+            price=price,
+            progress=reading,
+            on_wait=say_waiting,
+        )
     if as_json:
         print_json(dict(counts))
         return

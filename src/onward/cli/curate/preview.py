@@ -7,8 +7,9 @@ import typer
 from rich.markup import escape
 
 from onward.cli.console import console, print_json
+from onward.cli.curate.stages import say_waiting, stage_in
 from onward.cli.options import AsJson
-from onward.cli.progress import progress_bar, resumable
+from onward.cli.progress import progress_bar
 
 
 def preview(
@@ -34,9 +35,8 @@ def preview(
     progress = progress_bar("shown {task.completed:,.0f} images")
     bar = progress.add_task("", total=None)
     options = {"retrieved": stage.digest, "images": str(images), "shown": shown}
-    with resumable(out), making(out, "preview", options) as folder:
-        before = folder.finished is not None
-        if not before:
+    with stage_in(out), making(out, "preview", options, on_wait=say_waiting) as folder:
+        if folder.finished is None:
             with progress:
                 write(stage, images, folder, shown=shown, watch=lambda n: progress.advance(bar, n))
         counts = folder.finished or {}
@@ -44,8 +44,6 @@ def preview(
         print_json(counts)
         return
     screen = console()
-    if before:
-        screen.print("already there: not made again")
     for name in ("not_there", "unreadable"):
         if counts[name]:
             told = f"{counts[name]:,} images {name.replace('_', ' ')}, marked as such on the page"

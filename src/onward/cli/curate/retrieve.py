@@ -8,8 +8,9 @@ from rich.markup import escape
 
 from onward.cli.console import console, print_json
 from onward.cli.curate.model import Model, Pretrained, Weights
+from onward.cli.curate.stages import say_waiting, stage_in
 from onward.cli.options import AsJson
-from onward.cli.progress import progress_bar, resumable
+from onward.cli.progress import progress_bar
 from onward.errors import OnwardError
 
 _MOST_LINES = 12
@@ -88,9 +89,8 @@ def retrieve(
             progress.reset(bar)
         progress.advance(bar, rows)
 
-    with resumable(out), making(out, "retrieve", options) as folder:
-        before = folder.finished is not None
-        if not before:
+    with stage_in(out), making(out, "retrieve", options, on_wait=say_waiting) as folder:
+        if folder.finished is None:
             with progress:
                 find(held, Wanted(sought, asked, top, background, skip), folder, watch)
         counts = folder.finished or {}
@@ -98,8 +98,6 @@ def retrieve(
         print_json(counts)
         return
     screen = console()
-    if before:
-        screen.print("already there: not made again")
     screen.print(
         f"{counts['candidates']:,} candidates and {counts['background']:,} of background from "
         f"{counts['images']:,} images in {counts['buckets']:,} buckets; {counts['removed']:,} "

@@ -18,3 +18,8 @@ def stage_in(out: Path) -> Iterator[None]:
         yield
     if there:
         typer.echo(f"already there: {out}", err=True)
+
+
+def say_waiting() -> None:
+    """Say that another process is at work on the same folder."""
+    typer.echo("another process is at work on this folder; waiting for it", err=True)
