@@ -21,6 +21,7 @@ LISTED = {
     "tasks": "two_guesses",
     "benchmarks": "seasons",
     "tables": "extra/table1",
+    "pictures": "extra.last_year",
 }
 
 
@@ -80,6 +81,9 @@ def test_it_runs_and_is_checked(site: list[Path], tmp_path: Path) -> None:
         onward("run", "seasons", "--method", "half_back", "--out", out, *asked, site=site)
     )
     assert 0 < mine["metrics"]["extra.worst_next"]["mean"] <= 1
+    page = tmp_path / "report.html"
+    onward("report", out, "--out", str(page), site=site)
+    assert "How well the last year was foreseen" in page.read_text()
     onward("check", "metric", "extra.worst_next", site=site)
     proved = json.loads(onward("check", "stream", "seasons", "--json", site=site))["findings"]
     assert any("in a fresh process" in finding["detail"] for finding in proved)

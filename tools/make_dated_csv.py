@@ -9,6 +9,7 @@ wrote about it and how much. Urgency drifts: what was "low" by habit became "med
         --periods 10 --method finetune --method nap --method cumulative
 """
 
+import argparse
 import csv
 import gzip
 import re
@@ -21,6 +22,7 @@ _HEAD = re.compile(
     r"^(?P<package>[a-z0-9][\w.+-]*) \((?P<version>[^)]+)\).*urgency=(?P<urgency>\w+)"
 )
 _TAIL = re.compile(r"^ -- .*>  (?P<date>\w{3}, +\d+ \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4})")
+_AS_IT_IS = argparse.RawDescriptionHelpFormatter
 _URGENCIES = ("low", "medium", "high")
 
 
@@ -47,7 +49,9 @@ def releases(text: str) -> Iterator[dict[str, str | int]]:
 
 def main() -> None:
     """Write the table, each release once, however many packages were built from it."""
-    target = Path(sys.argv[1] if len(sys.argv) > 1 else "changes.csv")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_AS_IT_IS)
+    parser.add_argument("target", nargs="?", type=Path, default=Path("changes.csv"))
+    target = parser.parse_args().target
     found = {}
     for path in sorted(_LOGS.glob("*/changelog*.gz")):
         text = gzip.decompress(path.read_bytes()).decode("utf-8", "replace")

@@ -164,7 +164,7 @@ class View:
         """
         return self._cut("crop", positions, at)
 
-    def resized_parts(self, positions: Rows, tries: Array) -> Array | None:
+    def resized_parts(self, positions: Rows, tries: Array, least: float) -> Array | None:
         """Return random parts of the images at these positions, resized, where the data has them.
 
         Parameters
@@ -173,15 +173,17 @@ class View:
             Which samples.
         tries
             Uniform numbers (sample, try, 4), of which each part is made.
+        least
+            The smallest share of an image's area.
         """
-        return self._cut("resized_part", positions, tries)
+        return self._cut("resized_part", positions, tries, least)
 
-    def _cut(self, way: str, positions: Rows, numbers: Array) -> Array | None:
+    def _cut(self, way: str, positions: Rows, *numbers: Array | float) -> Array | None:
         cut = getattr(self._table.wide["input"], way, None)
         if cut is None:
             return None
         self._for_learning("crops")
-        found: Array = cut(self.count(positions), numbers)
+        found: Array = cut(self.count(positions), *numbers)
         return found
 
     def column(self, name: str) -> Array:

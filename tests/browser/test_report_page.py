@@ -109,6 +109,24 @@ def test_published_rows_are_marked_and_never_ranked_among_runs(
     assert bodies.count() == 1
 
 
+def test_of_many_published_tables_the_first_are_there_and_the_others_on_demand(
+    open_page: Any, tmp_path: Path
+) -> None:
+    values = {"in_domain": PublishedValue(0.99), "next_domain": PublishedValue(0.99)}
+    rows = [
+        PublishedRow("clear", "iid", "CLEAR-10", "Theirs", "er", values, f"Paper {at}", "t")
+        for at in range(6)
+    ]
+    opened = open_page(page_of(tmp_path, SCORES, published=rows), viewport=WIDE)
+    headings = opened.page.locator("table.rows tr.heading")
+    assert headings.count() == 3
+    assert "4 more published tables" in headings.nth(2).text_content()
+    headings.nth(2).get_by_role("button").focus()
+    opened.page.keyboard.press("Enter")
+    assert headings.count() == 6
+    assert "Paper 2" in opened.page.evaluate("document.activeElement.parentElement.textContent")
+
+
 def test_any_two_methods_are_subtracted(open_page: Any, path: Path) -> None:
     opened = open_page(path, viewport=WIDE)
     opened.page.locator("[data-maps]").scroll_into_view_if_needed()

@@ -1,4 +1,5 @@
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from terminal import Terminal
 from your_tables import ROWS, points, write_csv, write_photos
 
 from onward.data.emoji_history import load_emoji
+from onward.report.commands import commands
+from onward.results.read import read_spec
 
 COLUMNS = ("--time-column", "taken", "--label-column", "kind")
 
@@ -217,6 +220,25 @@ def test_slashes_are_read_as_told(onward: Terminal, tmp_path: Path) -> None:
         code, out, _ = onward(*words)
         assert code == 0
         assert [period["name"] for period in json.loads(out)["periods"]][:1] == names
+
+
+def test_what_the_report_says_makes_the_same_runs(
+    onward: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    columns = points()
+    columns["taken"] = [f"{day[5:7]}/{day[8:10]}/{day[:4]}" for day in columns["taken"]]
+    write_csv(tmp_path / "table.csv", columns)
+    words = ("--data", "table.csv", *COLUMNS, "--group-column", "who", "--periods", "yearly")
+    asked = ("--month-first", "--text-width", "64", "--method", "nap", "--jobs", "1")
+    code, _, err = onward("run", "yours", *words, *asked, "--out", "results")
+    assert code == 0, err
+    specs = [read_spec(path.parent) for path in Path("results").rglob("spec.json")]
+    (command,) = commands(specs)
+    for part in (*COLUMNS, "--month-first", "--periods yearly", "--text-width 64"):
+        assert part in command
+    assert onward(*shlex.split(command)[1:], "--jobs", "1", "--out", "results")[0] == 0
+    assert [read_spec(path.parent) for path in Path("results").rglob("spec.json")] == specs
 
 
 def test_data_must_be_named(onward: Terminal) -> None:

@@ -27,6 +27,13 @@ def test_herding_is_what_trying_every_sample_gives(seed: int) -> None:
     assert sorted(herd(features, 50).tolist()) == list(range(9))
 
 
+def test_a_sample_without_a_direction_is_chosen_like_any_other() -> None:
+    nothing = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.1], [0.0, 0.0]])
+    assert sorted(herd(nothing, 4).tolist()) == [0, 1, 2, 3]
+    # Its direction is zero, not what a division by zero makes of it.
+    assert herd(nothing[:2], 1).tolist() == [0]
+
+
 def test_exemplars_keep_the_labels_they_came_with() -> None:
     memory = PerClass(2, seed=0)
     memory.admit(np.arange(6), np.array([[0, -1]] * 3 + [[1, -1]] * 3))

@@ -66,6 +66,31 @@ def test_the_fisher_may_be_estimated_on_some_samples() -> None:
         EWC(fisher=0)
 
 
+def test_the_fisher_is_a_mean_over_all_samples_whether_read_again_or_on_the_way() -> None:
+    benchmark = tiny_benchmark()
+    period, table = benchmark.stream(0)[0], benchmark.table
+    inputs, targets = torch.tensor(table.wide["input"][period.train.rows]), period.train.labels
+    probe, labels, task = model(len(period.classes)), torch.tensor(targets), benchmark.task
+    slopes = task.loss(probe.predict(inputs), labels).slope * len(inputs)
+    squares = probe.squared_gradient(inputs, slopes)
+    once = Budget({"passes": 1})
+    view = View(table, period.train, period.classes, Call(once))
+    once.open(view.rows)
+    method = EWC()
+    method.begin(Setting(task, benchmark.recipes["cpu"], 0))
+    with torch.no_grad():
+        method.trains_on(view, once)
+        for some in np.array_split(np.arange(len(inputs)), 7):
+            outputs = probe.forward(inputs[some])
+            method.minimises(Step(probe, inputs[some], outputs, labels[some], len(some), some))
+        method.afterwards(probe, view, once)
+    on_the_way = method.state()["anchor"]["importance"]
+    for name, read_again in fisher(16).items():
+        expected = squares[name].numpy() / len(inputs)
+        np.testing.assert_allclose(read_again, expected, rtol=1e-5, atol=1e-9)
+        np.testing.assert_allclose(on_the_way[name], expected, rtol=1e-5, atol=1e-9)
+
+
 @pytest.mark.parametrize("protocol", ["iid", "online"])
 def test_fewer_samples_for_the_fisher_are_another_run(protocol: str) -> None:
     few = last_outputs("ewc", protocol, fisher=5)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -54,3 +55,14 @@ def test_start_alpha_and_replacement_make_a_difference() -> None:
 def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OnwardError, match=message):
         onward.run(tiny_benchmark(), "biased_reservoir", options=options)
+
+
+def test_oracle_trains_on_everything_as_many_times_as_there_were_periods() -> None:
+    benchmark = tiny_benchmark()
+    recipe = replace(benchmark.recipes["cpu"], iterations=5)
+    counted = replace(benchmark, recipes={"cpu": recipe})
+    oracle, restart = (onward.run(counted, method).cost for method in ("oracle", "restart"))
+    assert oracle is not None
+    assert restart is not None
+    periods = len(benchmark.stream(0))
+    assert oracle.iterations == restart.iterations * (periods + 1) / 2

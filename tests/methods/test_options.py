@@ -1,5 +1,6 @@
-"""Options that make no sense are refused when a method is made."""
+"""Options that make no sense are refused when a method is made; those not given are published."""
 
+import inspect
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from onward.methods.agem import AGEM
 from onward.methods.c1 import C1
 from onward.methods.d1 import D1
 from onward.methods.d2 import D2
+from onward.methods.ewc import EWC
 from onward.methods.icarl_norm import ICaRLNorm
 from onward.methods.lucir import LUCIR
 
@@ -31,3 +33,16 @@ from onward.methods.lucir import LUCIR
 def test_options(make: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(OnwardError, match=message):
         make(**options)
+
+
+@pytest.mark.parametrize(
+    ("method", "published"),
+    [
+        # LUCIR's released code; CLEAR's supplement, section 6.
+        (LUCIR, {"distance": 5.0, "margin": 0.5, "hardest": 2}),
+        (EWC, {"strength": 0.4, "decay": 0.1}),
+    ],
+)
+def test_what_is_not_given_is_as_published(method: Any, published: dict[str, float]) -> None:
+    given = inspect.signature(method).parameters
+    assert {name: given[name].default for name in published} == published

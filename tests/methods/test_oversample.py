@@ -41,9 +41,10 @@ def labels_of(training: TrainingSet, key: int) -> tuple[Array, Array]:
 
 
 def test_every_class_that_is_there_has_its_share_of_each_batch() -> None:
-    training, _ = after(12, Oversample(memory=60))
     assert share_of(10, CLASSES) == 4
-    for key in range(20):
+    missing = set()
+    for calls, key in [*((12, key) for key in range(20)), *((calls, 0) for calls in range(13, 20))]:
+        training, _ = after(calls, Oversample(memory=60))
         labels, positions = labels_of(training, key)
         assert (positions[:10] < 10).all()
         assert (positions[10:] >= 10).all()
@@ -52,10 +53,12 @@ def test_every_class_that_is_there_has_its_share_of_each_batch() -> None:
         # Only what is missing is added.
         mine = np.bincount(labels[:10], minlength=CLASSES)
         np.testing.assert_array_equal(counts, np.maximum(mine, 4))
+        missing |= set((4 - mine).tolist())
         # The one sample of the last class comes four times, all others once.
         seen, times = np.unique(positions, return_counts=True)
         repeated = seen[times > 1]
         assert set(training.view.labels[repeated].tolist()) <= {5}
+    assert {-1, 1, 4} <= missing
 
 
 def test_classes_that_memory_has_none_of_are_left_out() -> None:

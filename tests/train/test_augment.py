@@ -5,10 +5,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from PIL import Image
+from tic_miniature import encoded, tar
 
 from onward.budget import Budget
 from onward.data.folder_images import FolderImages, opened, random_part
+from onward.data.pair_column import PAIR, PairColumn
+from onward.data.shards import open_shards
 from onward.errors import OnwardError
+from onward.models.open_clip_loader import open_clip
+from onward.models.torchvision_loader import torchvision
 from onward.table import Column
 from onward.train.augment import augmented, shifted
 from onward.types import Array, Call, Samples, Table, View
@@ -91,11 +96,11 @@ def test_parts_have_the_shapes_and_places_that_torchvision_draws(photos: FolderI
     whole = np.asarray(wide)
     # All of a square picture; a part that never fits becomes the centre, 4:3 at most.
     square_one = wide.crop((0, 0, 8, 8))
-    part = random_part(square_one, 8, np.array([[1.0, 0.5, 0.9, 0.9]]))
+    part = random_part(square_one, 8, np.array([[1.0, 0.5, 0.9, 0.9]]), 0.08)
     np.testing.assert_array_equal(part, whole[:, :8])
     never = np.ones((10, 4))
-    centre = wide.resize((8, 8), Image.Resampling.BILINEAR, (4, 0, 15, 8))
-    np.testing.assert_array_equal(random_part(wide, 8, never), np.asarray(centre))
+    centre = wide.crop((4, 0, 15, 8)).resize((8, 8), Image.Resampling.BILINEAR)
+    np.testing.assert_array_equal(random_part(wide, 8, never, 0.08), np.asarray(centre))
     view, darkest = view_of(photos), []
     for step in range(100):
         images = augmented(view, np.arange(2), "part_flip", (0, 0, step))
@@ -103,6 +108,61 @@ def test_parts_have_the_shapes_and_places_that_torchvision_draws(photos: FolderI
         darkest.append(int(images[0].min()))
     assert min(darkest) == 0
     assert max(darkest) > 10
+
+
+def test_most_of_an_image_is_what_open_clip_cuts_out() -> None:
+    functional = torchvision().transforms.functional
+    crop = (
+        open_clip().image_transform(8, is_train=True, mean=(0, 0, 0), std=(1, 1, 1)).transforms[0]
+    )
+    assert (crop.scale, crop.size) == ((0.9, 1.0), (8, 8))
+    assert crop.interpolation.value == "bicubic"
+    picture = Image.fromarray(images(1, 40)[0]).crop((0, 0, 40, 36))
+    # Area, shape, left, top: 95 % of 1,440 pixels, as wide as high, in a corner.
+    part = random_part(picture, 8, np.array([[0.5, 0.5, 0.99, 0.0]]), 0.9, Image.Resampling.BICUBIC)
+    # 37 pixels are higher than the picture: after the last try it is the centre, 4:3 at most.
+    centre = functional.resized_crop(picture, 0, 0, 36, 40, [8, 8], crop.interpolation)
+    np.testing.assert_array_equal(part, np.asarray(centre))
+    fits = random_part(picture, 8, np.array([[0.0, 0.5, 0.99, 0.0]]), 0.9, Image.Resampling.BICUBIC)
+    corner = functional.resized_crop(picture, 0, 4, 36, 36, [8, 8], crop.interpolation)
+    np.testing.assert_array_equal(fits, np.asarray(corner))
+
+
+def test_most_of_the_image_of_a_pair_and_all_of_its_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONWARD_CACHE", str(tmp_path / "cache"))
+    column = column_of(tmp_path)
+    every = np.arange(6)
+    found = augmented(view_of(column), every, "most_of_it", (0, 0, 1))
+    np.testing.assert_array_equal(found["text"], column[every]["text"])
+    assert not np.array_equal(found["image"], column[every]["image"])
+    assert found["has_image"].all()
+    # One of several processes makes of its share what the others would make of it.
+    mine = augmented(view_of(column), every, "most_of_it", (0, 0, 1), slice(2, 5))
+    np.testing.assert_array_equal(mine, found[2:5])
+    other = augmented(view_of(column), every, "most_of_it", (0, 0, 2))
+    assert not np.array_equal(found["image"], other["image"])
+
+
+def test_most_of_a_square_without_more_around_it_keeps_its_colours() -> None:
+    flat = np.full((4, 16, 16, 3), 7, np.uint8)
+    np.testing.assert_array_equal(augmented(view_of(flat), np.arange(4), "most_of_it", (0,)), flat)
+    whole = images()
+    before = whole.copy()
+    found = augmented(view_of(whole), np.arange(40), "most_of_it", (0,))
+    np.testing.assert_array_equal(whole, before)
+    assert not np.array_equal(found, whole)
+
+
+def column_of(folder: Path) -> PairColumn:
+    """Six pairs in a shard, with square pictures: of wider ones nine tenths are too wide."""
+    image = encoded(size=(20, 20))
+    samples = {key: {"jpg": image, "txt": f"caption of {key}".encode()} for key in "abcdef"}
+    shards = open_shards([tar(folder / "0.tar", samples)], folder)
+    return PairColumn(
+        shards, np.arange(6), np.full(6, PAIR, np.uint8), np.full(6, -1, np.int32), (), 8
+    )
 
 
 def test_the_middle_of_a_larger_square(photos: FolderImages) -> None:

@@ -31,7 +31,14 @@ def load(
     return Benchmark(
         name="seasons",
         data="made",
-        card=Card("Seasons", _SUMMARY, "Apache-2.0", "onward-extra", {"rows": len(YEARS) * _EACH}),
+        card=Card(
+            "Seasons",
+            _SUMMARY,
+            "Apache-2.0",
+            "onward-extra",
+            {"rows": len(YEARS) * _EACH},
+            pictures=("next_period", "extra.last_year"),
+        ),
         task=TWO_GUESSES,
         protocol=PROTOCOLS[protocol],
         raw=made(),

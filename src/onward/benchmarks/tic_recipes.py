@@ -17,8 +17,7 @@ BOTH_WAYS = 3
 """How many forward passes training takes: a backward one is about two."""
 
 # OpenCLIP's: AdamW, weight decay on matrices alone, a cosine in every period, a fresh optimiser for
-# each, shards drawn with replacement. It also cuts random parts of at least 90 % out of images,
-# which are not varied here.
+# each, shards drawn with replacement, random parts of at least 90 % cut out of images.
 _PAPER = Recipe(
     model="clip_vit_b16",
     optimizer="adam",
@@ -35,6 +34,7 @@ _PAPER = Recipe(
     schedule="cosine",
     warmup=500,
     memory=None,
+    augment="most_of_it",
 )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from onward.benchmarks.listed import Listed
+from onward.benchmarks.parts import given
 from onward.benchmarks.recipes import reads_images, recipes_for
 from onward.benchmarks.yours_stream import cut_yours
 from onward.data.cache import cache_folder
@@ -30,6 +31,8 @@ from onward.types import Benchmark, Card, Protocol, Undivided
 
 _SUMMARY = "Which class has a sample of your own dated data, as time goes on?"
 HAND_MADE = "hog"
+_SIDE = 32
+_TEXT_WIDTH = 512
 
 
 def load(
@@ -46,10 +49,10 @@ def load(
     feature_columns: Sequence[str] = (),
     periods: str | int | None = None,
     features: str = HAND_MADE,
-    size: int = 32,
+    size: int = _SIDE,
     missing: str = "stop",
     day_first: bool | None = None,
-    text_width: int = 512,
+    text_width: int = _TEXT_WIDTH,
 ) -> Benchmark:
     """Load a table, a dataset or a folder of photos of your own, see ``docs/howto/your_data.md``.
 
@@ -91,6 +94,21 @@ def load(
     text_width
         How many columns the words of texts share.
     """
+    named = [feature_columns] if isinstance(feature_columns, str) else list(feature_columns)
+    options = given(
+        time_column=time_column,
+        label_column=label_column,
+        image_column=image_column,
+        group_column=group_column,
+        id_column=id_column,
+        feature_columns=named or None,
+        periods=periods,
+        features=None if features == HAND_MADE else features,
+        size=None if size == _SIDE else size,
+        missing=None if missing == "stop" else missing,
+        day_first=day_first,
+        text_width=None if text_width == _TEXT_WIDTH else text_width,
+    )
     recipes = recipes_for(model, PROTOCOLS[protocol])
     if reads_images(model):
         features = IMAGE
@@ -102,8 +120,9 @@ def load(
             "expected data=… (--data) with a file or a folder of yours, found none; the embedded "
             "emoji are data of clear"
         )
-    named = (feature_columns,) if isinstance(feature_columns, str) else tuple(feature_columns)
-    columns = Columns(time_column, label_column, image_column, group_column, id_column, named)
+    columns = Columns(
+        time_column, label_column, image_column, group_column, id_column, tuple(named)
+    )
     found = read_yours(
         path,
         columns,
@@ -131,6 +150,7 @@ def load(
         recipes=recipes,
         recipe=recipe,
         files=(path, cache_folder()),
+        options=options,
     )
 
 

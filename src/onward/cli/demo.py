@@ -23,7 +23,7 @@ def demo(
 ) -> None:
     """See a model go stale on ten years of emoji, and methods that keep it fresh.
 
-    Five methods, five seeds, two protocols: fifty runs, a table, and a page to show.
+    Five methods, six seeds, two protocols: sixty runs, a table, and a page to show.
     """
     screen = console()
     wanted = all_jobs()

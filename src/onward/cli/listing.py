@@ -42,6 +42,7 @@ class Kind(StrEnum):
     data = "data"
     tables = "tables"
     backbones = "backbones"
+    pictures = "pictures"
     grid = "grid"
 
 
@@ -117,7 +118,7 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
     """Return the entries, and of those that other packages have added, which one has."""
     if kind is Kind.data:
         return _data()
-    catalogue, told = _CATALOGUES[kind]
+    catalogue, told = _pictures() if kind is Kind.pictures else _CATALOGUES[kind]
     entries = [{"name": name, **told(entry)} for name, entry in catalogue.items()]
     if not isinstance(catalogue, Catalogue):
         return entries
@@ -125,6 +126,12 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
     if not any(origins):
         return entries
     return [entry | {"added by": by} for entry, by in zip(entries, origins, strict=True)]
+
+
+def _pictures() -> tuple[Mapping[str, Any], Callable[[Any], dict[str, Any]]]:
+    from onward.report.pictures import PICTURES  # matplotlib is loaded when it is needed
+
+    return PICTURES, lambda painter: {"summary": _first_line(painter)}
 
 
 def _data() -> list[dict[str, Any]]:

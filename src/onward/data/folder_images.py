@@ -77,12 +77,16 @@ class FolderImages(FolderColumn):
         edge = self.shorter or self.size
         return self._each(rows, lambda image, place: square(image, self.size, shares[place], edge))
 
-    def resized_part(self, rows: Rows, tries: NDArray[np.float64]) -> NDArray[np.uint8]:
+    def resized_part(
+        self, rows: Rows, tries: NDArray[np.float64], least: float
+    ) -> NDArray[np.uint8]:
         """Return a random part of each of these images, resized to the square: `random_part`.
 
         `tries` are uniform numbers (row, try, 4).
         """
-        return self._each(rows, lambda image, place: random_part(image, self.size, tries[place]))
+        return self._each(
+            rows, lambda image, place: random_part(image, self.size, tries[place], least)
+        )
 
 
 def opened(path: Path) -> Image.Image:
@@ -128,8 +132,14 @@ def opened_image(
         ) from error
 
 
-def random_part(image: Image.Image, size: int, tries: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Cut out a part of 8 % to 100 % of the area, a fourth wider or higher, and resize it.
+def random_part(
+    image: Image.Image,
+    size: int,
+    tries: NDArray[np.float64],
+    least: float,
+    resample: Image.Resampling = Image.Resampling.BILINEAR,
+) -> NDArray[np.uint8]:
+    """Cut out a part of at least a share of the area, a fourth wider or higher, and resize it.
 
     As torchvision's RandomResizedCrop: parts that do not fit are tried again; after the last try,
     it is the centre.
@@ -138,7 +148,7 @@ def random_part(image: Image.Image, size: int, tries: NDArray[np.float64]) -> ND
     """
     width, height = image.size
     for area, shape, left, top in tries.tolist():
-        wanted = width * height * (0.08 + 0.92 * area)
+        wanted = width * height * (least + (1 - least) * area)
         ratio = (3 / 4) ** (1 - 2 * shape)
         wide, high = round((wanted * ratio) ** 0.5), round((wanted / ratio) ** 0.5)
         if 0 < wide <= width and 0 < high <= height:
@@ -148,8 +158,9 @@ def random_part(image: Image.Image, size: int, tries: NDArray[np.float64]) -> ND
         wide = min(width, round(height * 4 / 3))
         high = min(height, round(width * 4 / 3))
         x, y = (width - wide) // 2, (height - high) // 2
-    resized = image.resize((size, size), Image.Resampling.BILINEAR, (x, y, x + wide, y + high))
-    return np.asarray(resized, np.uint8)
+    # Cut out first: a resized box would also look at pixels beyond its edge.
+    resized = image.crop((x, y, x + wide, y + high)).resize((size, size), resample)
+    return np.asarray(resized if resized.mode == "RGB" else resized.convert("RGB"), np.uint8)
 
 
 def square(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from onward.data.folder_images import opened_image, square
+from onward.data.folder_images import opened_image, random_part, square
 from onward.data.pair_files import PairFiles
 from onward.pairs import HAS_IMAGE, HAS_TEXT, IMAGE, TEXT, as_bytes, cut_text, pair_type
 from onward.types import Array, Rows
@@ -19,6 +19,8 @@ CAPTION_BYTES = 512
 """What stays of a caption: CLIP reads 77 tokens, and TiC-YFCC has 500 letters at most."""
 WINDOW = 256 << 20
 MIXED = 8
+Cut = Callable[[Image.Image, int], NDArray[np.uint8]]
+"""Makes a square of an image, given its place among those that are decoded together."""
 _NOISES = 16
 _MEND = (
     "Fetch it again; or let onward check data tic --root DIR --list FILE name all such samples, "
@@ -80,6 +82,17 @@ class PairColumn:
         """Return the pairs of these rows."""
         return self._window.take(np.asarray(rows), self._made)
 
+    def resized_part(self, rows: Rows, tries: NDArray[np.float64], least: float) -> Array:
+        """Return these pairs with a random part of each image, resized: see `random_part`.
+
+        `tries` are uniform numbers (row, try, 4). None of them are kept: the next ones differ.
+        """
+
+        def part(image: Image.Image, place: int) -> NDArray[np.uint8]:
+            return random_part(image, self.side, tries[place], least, Image.Resampling.BICUBIC)
+
+        return self._made(np.asarray(rows), part)
+
     def shuffled(self, rows: Rows, rng: np.random.Generator) -> Rows:
         """Return the positions of rows in a random order that goes through each file about once.
 
@@ -103,7 +116,8 @@ class PairColumn:
     def _window(self) -> "Window":
         return Window(self.dtype, self.window, len(self.sample))
 
-    def _made(self, rows: Rows) -> Array:
+    def _made(self, rows: Rows, cut: Cut | None = None) -> Array:
+        """Decode these rows; of an image the centre is cut out, or something else."""
         pairs = np.zeros(len(rows), self.dtype)
         pairs[HAS_IMAGE] = self.part[rows] != ONLY_TEXT
         pairs[HAS_TEXT] = self.part[rows] != ONLY_IMAGE
@@ -117,7 +131,12 @@ class PairColumn:
             sample = int(self.sample[row])
             if seen:
                 where = partial(self.files.where, sample)
-                pairs[IMAGE][place] = decoded(self.files.image(sample), self.side, where)
+                content = self.files.image(sample)
+                if cut is None:
+                    pairs[IMAGE][place] = decoded(content, self.side, where)
+                else:
+                    with opened_image(content, where, _MEND) as image:
+                        pairs[IMAGE][place] = cut(image, place)
             if read:
                 pairs[TEXT][place] = self._text(sample, int(self.line[row]))
         return pairs

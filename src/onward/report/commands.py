@@ -10,6 +10,8 @@ from onward.results.schema import RunSpec
 
 # Options of the command line that have another name in a spec.
 _RENAMED = {"feature_columns": "feature_column"}
+# Those whose no is a flag of its own.
+_OTHERWISE = {"day_first": "--month-first"}
 
 
 def commands(specs: Iterable[RunSpec]) -> list[str]:
@@ -82,6 +84,8 @@ def _option(name: str, value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from (flag, str(item))
+    elif value is False and name in _OTHERWISE:
+        yield _OTHERWISE[name]
     elif value not in (None, False):
         yield from (flag, str(value))
 
@@ -92,5 +96,20 @@ def _pair(name: str, value: Any) -> str:
 
 
 def as_words(options: Mapping[str, Any]) -> str:
-    """Write options one after the other."""
-    return ", ".join(f"{name} {value}" for name, value in options.items() if value is not None)
+    """Write options one after the other.
+
+    Examples
+    --------
+    >>> as_words({"feature_columns": ["size", "age"], "seed": None, "periods": 10})
+    'feature_columns size and age, periods 10'
+    """
+    return ", ".join(option_words(options))
+
+
+def option_words(options: Mapping[str, Any]) -> list[str]:
+    """Write each option that has a value."""
+    return [
+        f"{name} {' and '.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in options.items()
+        if value is not None
+    ]

@@ -16,6 +16,7 @@ import numpy as np
 from onward.benchmarks.rules import rules
 from onward.budget import COMPUTE
 from onward.errors import OnwardError
+from onward.report.commands import option_words
 from onward.report.comparison import Comparison, compare_methods
 from onward.report.published import PublishedRow
 from onward.report.summary import Summary, by_setting, shown_metrics, summarise
@@ -101,9 +102,8 @@ class Division:
 
     def words(self) -> str:
         """Say what may be compared here."""
-        options = self.spec.benchmark_options.items()
         parts = [self.data, f"{self.recipe} recipe", self.budget]
-        parts += [f"{name} {value}" for name, value in options]
+        parts += option_words(self.spec.benchmark_options)
         return " · ".join([*parts, *([f"cut #{self.mark}"] if self.mark else [])])
 
 

@@ -56,7 +56,7 @@ def stream_name(
 class Stored(BaseModel):
     """What is written as JSON: nothing more, and nothing that changes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class RunSpec(Stored):

@@ -1,7 +1,9 @@
 """Images varied while they are trained on, and never when they are predicted."""
 
 import numpy as np
+from PIL import Image
 
+from onward.data.folder_images import random_part
 from onward.data.variations import covered, moved, recoloured, seen_from_elsewhere, turned
 from onward.errors import OnwardError
 from onward.pairs import IMAGE
@@ -27,14 +29,22 @@ _VARIED = {
     "flip_rotate_colour": (_every_other_mirrored, turned, recoloured),
     "turn_scale_shift": (moved,),
 }
-AUGMENTATIONS = ("none", "flip", "crop_flip", "pad_flip", "part_flip", *_VARIED)
+AUGMENTATIONS = ("none", "flip", "crop_flip", "pad_flip", "part_flip", "most_of_it", *_VARIED)
+# The smallest share of an image's area that a part has.
+_LEAST = {"part_flip": 0.08, "most_of_it": 0.9}
 # How often a part that does not fit is tried again, as in torchvision.
 _TRIES = 10
 # How far an image without anything beyond its frame is shifted, as a share of its side.
 _SHIFT = 1 / 8
 
 
-def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -> Array:
+def augmented(
+    view: View,
+    positions: Rows,
+    augment: str,
+    key: tuple[int, ...],
+    share: slice = slice(None),
+) -> Array:
     """Return the images at these positions, each varied in its own way.
 
     Parameters
@@ -49,11 +59,14 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
         shifts it by up to an eighth and repeats its edge. ``pad_flip`` always does that with black
         beyond the edge: of 32 pixels, four on each side, as is usual for CIFAR. ``part_flip`` cuts
         a random part out of a picture and resizes it, as is usual for ImageNet; a square without
-        more around it is shifted. ``flip_perspective_erase`` and ``flip_rotate_colour`` are those
-        of CLAD's challenge, see `onward.data.variations`. ``turn_scale_shift`` moves drawings a
-        little and does not mirror them; of pairs, only it and those of the challenge can be asked.
+        more around it is shifted. ``most_of_it`` cuts out at least nine tenths and does not mirror,
+        as open_clip does, also of pairs. ``flip_perspective_erase`` and ``flip_rotate_colour`` are
+        those of CLAD's challenge, see `onward.data.variations`. ``turn_scale_shift`` moves drawings
+        a little and does not mirror them; it and those of the challenge can be asked of pairs too.
     key
         What the variation is drawn from: the same again when a call is resumed.
+    share
+        Which of them are wanted, with ``most_of_it``: each is what it would be among all.
     """
     if augment not in AUGMENTATIONS:
         raise OnwardError(
@@ -65,12 +78,18 @@ def augmented(view: View, positions: Rows, augment: str, key: tuple[int, ...]) -
             "augment none"
         )
     rng = draws(Draws.VARIATION, *key)
+    if augment == "most_of_it":
+        tries = rng.random((len(positions), _TRIES, 4))[share]
+        found = view.resized_parts(positions[share], tries, _LEAST[augment])
+        return _parts_of(view.inputs(positions[share]), tries) if found is None else found
     if augment in _VARIED:
         return _varied_inputs(view.inputs(positions), augment, rng)
     mirrored = which_mirrored(rng, len(positions))
     images = None
     if augment == "part_flip":
-        images = view.resized_parts(positions, rng.random((len(positions), _TRIES, 4)))
+        images = view.resized_parts(
+            positions, rng.random((len(positions), _TRIES, 4)), _LEAST[augment]
+        )
     if augment != "flip" and images is None:
         at = rng.random((len(positions), 2))
         images = view.crops(positions, at[:, 0]) if augment == "crop_flip" else None
@@ -94,6 +113,17 @@ def _varied_inputs(inputs: Array, augment: str, rng: np.random.Generator) -> Arr
     if inputs.dtype.names is None:
         return varied(inputs, augment, rng)
     inputs[IMAGE] = varied(inputs[IMAGE], augment, rng)
+    return inputs
+
+
+def _parts_of(inputs: Array, tries: Array) -> Array:
+    """Return most of each square, in its size, where there is nothing more around it."""
+    images = inputs if inputs.dtype.names is None else inputs[IMAGE]
+    side, least = images.shape[1], _LEAST["most_of_it"]
+    images[...] = [
+        random_part(Image.fromarray(image), side, numbers, least, Image.Resampling.BICUBIC)
+        for image, numbers in zip(images, tries, strict=True)
+    ]
     return inputs
 
 

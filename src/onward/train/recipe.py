@@ -13,6 +13,7 @@ Augment = Literal[
     "crop_flip",
     "pad_flip",
     "part_flip",
+    "most_of_it",
     "flip_perspective_erase",
     "flip_rotate_colour",
     "turn_scale_shift",

@@ -132,7 +132,8 @@ class Inputs:
         shared: bool = False,
     ) -> None:
         self._augment, self._key = augment, key
-        self.shared = shared and augment == "none" and not training.apart and crew().size > 1
+        alone = augment in ("none", "most_of_it") and not training.apart
+        self.shared = shared and alone and crew().size > 1
         keeps = training.replays_all and augment == "none" and not self.shared
         self._kept = training.replay if keeps else 0
         self._size = batch_size
@@ -143,13 +144,14 @@ class Inputs:
         first, *others = views
         for view in others:
             view.count(positions)
-        if self._augment != "none":
-            return augmented(first, positions, self._augment, (*self._key, step))
+        share = slice(0, len(positions))
         if self.shared:
             share = crew().share(len(positions))
             first.count(positions[: share.start])
             first.count(positions[share.stop :])
-            positions = positions[share]
+        if self._augment != "none":
+            return augmented(first, positions, self._augment, (*self._key, step), share)
+        positions = positions[share]
         if not self._kept:
             inputs = first.inputs(positions, out=self._buffer)
             if self._buffer is None or len(inputs) > len(self._buffer):

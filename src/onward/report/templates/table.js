@@ -18,13 +18,14 @@
                 that a published number is never ranked among runs
      sort       {column, descending}: how the rows stand at first; without it as they come
      folded     true: a group above 0 is only its heading and a button, until that is pressed or rows
-                are searched or filtered
+                are searched or filtered; of many groups, those behind the first are one line
      step       how many rows are drawn at once, 100 by default
      words      what rows are called, ["row", "rows"] by default
 
    Sorting works on an array of numbers, and only the rows that are shown become elements: ten
    thousand rows sort as fast as a hundred draw. Numbers that are missing come last either way. */
 
+const FIRST = 2;
 const SAFE = /^(#[\w-]*|[\w.-]+(\/[\w.-]+)*(#[\w-]*)?)$/;
 
 const make = (tag, attributes = {}, ...children) => {
@@ -217,8 +218,13 @@ class Table {
     let group = null;
     let drawn = 0;
     let left = 0;
+    const waiting = new Set();
     for (const at of this.found) {
       const mine = this.groups[at];
+      if (this.waits(mine)) {
+        waiting.add(mine);
+        continue;
+      }
       const folded = this.foldable(mine) && !this.opened.has(mine);
       if (!folded && drawn >= this.drawn) {
         left += 1;
@@ -233,6 +239,7 @@ class Table {
       drawn += 1;
       bodies.at(-1).append(this.row(this.rows[at]));
     }
+    if (waiting.size) bodies.push(make("tbody", {}, this.others(waiting.size)));
     for (const body of this.table.tBodies.length ? [...this.table.tBodies] : []) body.remove();
     this.table.append(...bodies);
     this.more.parentElement.hidden = left <= 0;
@@ -241,6 +248,24 @@ class Table {
 
   foldable(group) {
     return Boolean(this.spec.folded) && group > 0 && !this.narrowed;
+  }
+
+  /* Of many groups only the first have their headings there, until somebody asks for the others. */
+  waits(group) {
+    return this.foldable(group) && !this.unrolled && group > FIRST && this.sizes.size > FIRST + 2;
+  }
+
+  others(count) {
+    const words = make("span", {}, `${count} more published tables`);
+    const button = make("button", { type: "button", class: "button", "aria-expanded": false }, "show them");
+    button.addEventListener("click", () => {
+      this.unrolled = true;
+      this.draw();
+      this.table.querySelector(`button[data-group="${FIRST + 1}"]`)?.focus();
+    });
+    words.append(" ", button);
+    const cell = make("th", { class: "group", scope: "rowgroup", colspan: this.visible.length }, words);
+    return make("tr", { class: "heading" }, cell);
   }
 
   heading(group) {
