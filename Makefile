@@ -51,6 +51,7 @@ bench: setup
 	$(BIN)/python benchmarks/tic_shards.py
 	$(BIN)/python benchmarks/tic.py
 	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/curate.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache site

@@ -6,8 +6,9 @@ import pytest
 from loopback import Server, loopback, send, server
 
 from onward import __version__
-from onward.curate import client
-from onward.curate.client import Client, FetchError, Manners, is_public
+from onward.curate import addresses, client
+from onward.curate.addresses import is_public
+from onward.curate.client import Client, FetchError, Manners
 
 __all__ = ["loopback", "server"]
 
@@ -117,7 +118,7 @@ def test_nothing_inside_a_network_is_asked(server: Server) -> None:
 def test_a_redirection_does_not_lead_inside(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "is_public", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1")
     server.says("/secret", b"secret")
     inside = server.url("/secret", "127.0.0.2")
     url = server.says("/a.jpg", b"", 302, Location=inside)

@@ -12,7 +12,7 @@ import json
 import shutil
 import tarfile
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -27,12 +27,12 @@ from onward.curate.picture_filters import Filters, Picture, look_at
 from onward.curate.records import FETCHED
 from onward.curate.shard_plan import ShardPlan
 from onward.curate.stage import making, open_stage
+from onward.curate.watching import Watch, unwatched
 from onward.errors import OnwardError
 from onward.files import remove_drafts, write_atomic
 
 SUCCESS = "success"
 _WORK = ".plan"
-Watch = Callable[[int, str, str], contextlib.AbstractContextManager[Callable[[int], None]]]
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,13 @@ class FetchOptions:
                 raise OnwardError(f"expected {name} of 1 or more, found {getattr(self, name)}")
 
 
-@contextlib.contextmanager
-def _unwatched(total: int, what: str, verb: str) -> Iterator[Callable[[int], None]]:
-    yield lambda done: None
-
-
 def fetch(
     pool: Path,
     out: Path,
     options: FetchOptions,
     manners: Manners | None = None,
     *,
-    watch: Watch = _unwatched,
+    watch: Watch = unwatched,
 ) -> Mapping[str, Any]:
     """Fetch images, or go on with it; return what was counted.
 

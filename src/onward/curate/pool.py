@@ -1,9 +1,8 @@
 """``onward curate pool``: valid rows of metadata, in order of time, in buckets."""
 
-import contextlib
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -18,10 +17,8 @@ from onward.curate.metadata import FORMATS, layout_of, metadata_files
 from onward.curate.pool_rows import write_dropped
 from onward.curate.reading import Piece, piece_of, pieces_of
 from onward.curate.stage import BEGUN, Making, making
+from onward.curate.watching import Watch, unwatched
 from onward.errors import OnwardError, first_few, unknown
-
-Watch = Callable[[int, str, str], contextlib.AbstractContextManager[Callable[[int], None]]]
-"""Shows progress: how many there are of what, and what is done to them."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ENDS = 1 << 16
@@ -72,11 +69,6 @@ class PoolOptions:
             raise unknown("format", self.format, FORMATS, "onward curate pool --help")
 
 
-@contextlib.contextmanager
-def _unwatched(total: int, what: str, verb: str) -> Iterator[Callable[[int], None]]:
-    yield lambda done: None
-
-
 def make_pool(
     meta: Sequence[Path],
     out: Path,
@@ -84,7 +76,7 @@ def make_pool(
     *,
     engine_name: str = "polars",
     master: str | None = None,
-    watch: Watch = _unwatched,
+    watch: Watch = unwatched,
 ) -> Mapping[str, Any]:
     """Make a pool, or go on with one; return what was counted.
 
