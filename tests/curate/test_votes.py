@@ -6,7 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from curated import CONCEPTS, said
+from small_campaign import campaign_folder
 
+from onward.curate.review.exchange import export_votes, import_votes
 from onward.curate.votes import ballots, read_votes
 from onward.errors import OnwardError
 
@@ -88,3 +90,15 @@ def test_what_is_no_vote(tmp_path: Path) -> None:
     )
     with pytest.raises(OnwardError, match="list of labels"):
         ballots(empty, ["one"], CONCEPTS)
+
+
+def test_a_campaign_counts_and_not_an_older_export_beside_it(tmp_path: Path) -> None:
+    folder = campaign_folder(tmp_path, items=4)
+    first, second = (
+        said(("photo-0", "ann", ["bus"], False)),
+        said(("photo-1", "ann", ["bus"], False)),
+    )
+    import_votes(folder, first)
+    export_votes(folder, folder / "votes.parquet")
+    import_votes(folder, second)
+    assert sorted(read_votes(folder).column("id").to_pylist()) == ["photo-0", "photo-1"]

@@ -64,12 +64,13 @@ def read_votes(source: Path) -> pa.Table:
     for none of them) and ``sensitive`` (yes or no), and may have ``seconds``.
     """
     if source.is_dir():
-        if (source / "votes.parquet").is_file():
-            return _read_parquet(source / "votes.parquet")
+        # An export beside the campaign is older than it.
         if (source / "campaign.sqlite").is_file():
             from onward.curate.review.exchange import read_votes as of_campaign
 
             return of_campaign(source)
+        if (source / "votes.parquet").is_file():
+            return _read_parquet(source / "votes.parquet")
         raise OnwardError(
             f"expected votes.parquet or campaign.sqlite in {source}, found neither. Point to the "
             "folder of onward curate review, or to a file of votes"
