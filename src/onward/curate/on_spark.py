@@ -8,14 +8,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-from pyspark import StorageLevel
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
 
 from onward.curate import rules
 from onward.curate.cutting import Cut, Key
@@ -23,6 +20,9 @@ from onward.curate.engines import Tally
 from onward.curate.pool_rows import write_dropped, write_part
 from onward.curate.reading import READ, Piece
 from onward.errors import OnwardError
+
+if TYPE_CHECKING:  # Spark is an extra
+    from pyspark.sql import DataFrame, SparkSession
 
 _BATCH = 10_000
 _TYPES = {pa.int64(): "bigint", pa.bool_(): "boolean", pa.string(): "string"}
@@ -42,6 +42,8 @@ class OnSpark:
 
     def read(self, pieces: Sequence[Piece], progress: Callable[[int], None]) -> Tally:
         """Let workers read pieces, and keep what they read on their disks."""
+        from pyspark import StorageLevel
+
         self._pieces = pieces
         numbers = self._spark.createDataFrame([(p.number,) for p in pieces], f"{_PIECE} bigint")
         read = numbers.repartitionByRange(len(pieces), _PIECE).mapInArrow(_reader(pieces), _SCHEMA)
@@ -94,7 +96,10 @@ class OnSpark:
         self._spark.stop()
 
 
-def _session(master: str | None) -> SparkSession:
+def _session(master: str | None) -> "SparkSession":
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
     builder = SparkSession.builder.appName("onward curate pool")
     if master is not None:
         builder = builder.master(master)
@@ -153,8 +158,10 @@ def _lists(frame: rules.Frame) -> list[dict[str, Any]]:
     return list(_run(nw.to_native(frame)).to_pylist())
 
 
-def _run(frame: DataFrame) -> pa.Table:
+def _run(frame: "DataFrame") -> pa.Table:
     """Let Spark do its work; a worker's message for people is ours again."""
+    from pyspark.errors import PySparkException
+
     try:
         return frame.toArrow()
     except PySparkException as error:
