@@ -10,7 +10,7 @@ setup: .venv/.ready
 
 .venv/.ready: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable '.[dev,vision,clip]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable '.[dev,vision,clip,curate]'
 	touch $@
 
 # What builds the documentation, apart from what the tests need.
@@ -32,11 +32,13 @@ test: setup
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2
 
-# TensorFlow, Ray and Playwright are large and not everywhere: where one cannot be installed, its
+# TensorFlow, Ray, Spark and Playwright are large and not everywhere: where one cannot be installed, its
 # tests are skipped. Playwright drives the Chromium of the system, and brings none of its own.
 test-slow: .venv/.docs
 	-$(BIN)/python -c "import tensorflow" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt tensorflow
 	-$(BIN)/python -c "import ray" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt ray
+	-$(BIN)/python -c "import pyspark" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pyspark
+	-$(BIN)/python -c "import crowdkit" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt crowd-kit
 	-$(BIN)/python -c "import playwright" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt playwright
 	$(BIN)/pytest -n 2 -m slow
 
@@ -50,6 +52,7 @@ bench: setup
 	$(BIN)/python benchmarks/tic_shards.py
 	$(BIN)/python benchmarks/tic.py
 	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/curate.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache site

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 
 FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("what you type", ("cli",)),
-    ("many runs", ("checks", "tuning", "sweep", "reproduce", "report")),
+    ("many runs", ("curate", "checks", "tuning", "sweep", "reproduce", "report")),
     ("one run", ("together", "loop", "evaluation")),
     ("what, and how", ("benchmarks", "grid", "learners", "methods")),
     ("parts", ("data", "memory", "models", "train")),
@@ -30,7 +30,7 @@ WAY = (
     ("results", "and written down, with their hashes"),
     ("report", "folders become tables and pages"),
 )
-_LEFT, _TOP, _HEIGHT, _WIDE, _BOX = 112, 62, 58, 560, 92
+_LEFT, _TOP, _HEIGHT, _WIDE, _BOX = 112, 62, 58, 570, 88
 _WIDTH, _LINE = _LEFT + _WIDE + 40, 27
 _STYLE = """
   text { font: 14px system-ui, sans-serif; fill: var(--md-default-fg-color, #1f2937); }

@@ -27,6 +27,16 @@ NOT_RUN = {
         "several processes and the official data",
         "a cluster of machines",
     ],
+    "docs/howto/curate.md": [
+        "an hour, on the official download",
+        "a cluster with Spark",
+        "days of downloads",
+        "images and weights of your own",
+        "a store of your own",
+        "candidates of your own",
+        "it needs candidates and images, and people",
+        "it serves until it is stopped",
+    ],
     "docs/howto/evaluate_clip.md": [
         "published weights and static tasks, which nothing here downloads"
     ],

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from cifar_miniature import write_cifar
 from clear_miniature import write_old
 from coloured_clip import write_coloured_clip
+from curated import images, pictures, pool, retrieved, votes
 from your_tables import drawings, points
 
 from onward.data.street.make import make_street
@@ -53,10 +54,20 @@ def _plain_table(path: Path) -> None:
     pa.csv.write_csv(table, path)
 
 
+def _curation(path: Path) -> None:
+    path.mkdir()
+    shown = pictures()
+    pq.write_table(votes(shown), path / "votes.parquet")
+    retrieved(path / "retrieved", shown)
+    pool(path / "pool", shown)
+    images(path / "images", shown)
+
+
 GIVEN: dict[str, Callable[[Path], object]] = {
     "photos.parquet": _photos,
     "table.csv": _table,
     "plain/table.csv": _plain_table,
+    "curation": _curation,
     "my_method.py": lambda path: path.write_text(_METHOD),
     "epoch_10.pt": write_coloured_clip,
     "~/data/clear10": write_old,

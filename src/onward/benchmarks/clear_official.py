@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.benchmarks.parts import both_sides, in_order_of_time, numbers_of_classes
+from onward.data.clear_features import feature_types
 from onward.data.clear_folder import ClearFolder, read_clear
+from onward.data.clear_listing import list_clear
 from onward.data.split import shuffled_out
 from onward.errors import OnwardError
 from onward.tasks.one_label import OneLabel
@@ -29,6 +31,7 @@ from onward.types import (
 )
 
 IMAGE = "image"
+_FEATURES = "moco_b0"
 # Supplement, section 6: the one kind of features that is learned at another rate.
 _RATES = {"imagenet": 0.1}
 _TEST_SHARE = 0.3
@@ -55,16 +58,18 @@ def load_official(
     recipes: Mapping[str, Recipe],
     recipe: str,
     *,
-    features: str = "moco_b0",
+    features: str | None = None,
     size: int = 224,
     missing: Literal["stop", "skip"] = "stop",
 ) -> Benchmark:
     """Load CLEAR from a download, unpacked in either layout.
 
     The split is the release's own; streaming has none, since all of a bucket is learned and all of
-    the later ones are tested. A type of features of the download is used as it is; ``image`` is its
-    images. Where some are not there, ``stop`` with a list, or ``skip`` their samples and record it.
+    the later ones are tested. A type of features of the download is used as it is, by default
+    ``moco_b0``, or the first by name of those that it has; ``image`` is its images. Where some are
+    not there, ``stop`` with a list, or ``skip`` their samples and record it.
     """
+    features = features or _default_features(folder)
     kind = None if features == IMAGE else features
     found = read_clear(folder, _read_tensors, features=kind, size=size, missing=missing)
     if IMAGE not in found.table.wide and kind is None:
@@ -97,6 +102,14 @@ def load_official(
         recipe=recipe,
         files=(folder,),
     )
+
+
+def _default_features(folder: Path) -> str:
+    homes = ("training_folder/features", "train/features")
+    if not any((folder / home).is_dir() for home in homes):
+        return _FEATURES
+    types = feature_types(list_clear(folder))
+    return _FEATURES if _FEATURES in types or not types else types[0]
 
 
 def at_rate_of(features: str, recipes: Mapping[str, Recipe]) -> dict[str, Recipe]:

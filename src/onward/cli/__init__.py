@@ -11,6 +11,7 @@ from onward.cli import (
     budget,
     check,
     compare,
+    curate,
     data,
     demo,
     evaluate,
@@ -53,6 +54,7 @@ app.command("reproduce")(reproduce.reproduce)
 app.command("budget")(budget.budget)
 app.add_typer(check.app, name="check")
 app.add_typer(data.app, name="data")
+app.add_typer(curate.app, name="curate")
 app.command("demo")(demo.demo)
 
 

@@ -19,7 +19,7 @@ from onward.types import Rows
 # What Pillow raises for bytes that are no image, a file that ends too early, a broken header, or
 # a picture of absurd size.
 UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
-_FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
+_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,6 +66,19 @@ def uniform(groups: Array, draw: str) -> NDArray[np.float64]:
 def shuffled_out(samples: int, share: float, seed: int) -> NDArray[np.bool_]:
     """Say which samples of a bucket CLEAR's released code holds out for testing.
 
+    Examples
+    --------
+    >>> shuffled_out(5, 0.3, 0).tolist()
+    [False, False, False, True, False]
+    """
+    test = np.zeros(samples, np.bool_)
+    test[shuffled_sides(samples, share, seed)[1]] = True
+    return test
+
+
+def shuffled_sides(samples: int, share: float, seed: int) -> tuple[list[int], list[int]]:
+    """Return the samples of a bucket that CLEAR's released code trains and tests, in its order.
+
     It shuffles all samples, without regard to class or group, and tests the last ones. Every
     bucket is shuffled from the same seed, so buckets of one size share one permutation.
 
@@ -74,14 +87,13 @@ def shuffled_out(samples: int, share: float, seed: int) -> NDArray[np.bool_]:
 
     Examples
     --------
-    >>> shuffled_out(5, 0.3, 0).tolist()
-    [False, False, False, True, False]
+    >>> shuffled_sides(5, 0.3, 0)
+    ([2, 1, 0, 4], [3])
     """
     order = list(range(samples))
     random.Random(seed).shuffle(order)
-    test = np.zeros(samples, np.bool_)
-    test[order[samples - int(share * samples) :]] = True
-    return test
+    cut = samples - int(share * samples)
+    return order[:cut], order[cut:]
 
 
 def _uniform(text: str) -> float:

@@ -105,7 +105,7 @@ def _read_folder(path: Path) -> FileTable:
 
 
 def _read_csv(path: Path, texts: Collection[str]) -> tuple[pa.Table, str]:
-    separator = _separator(path)
+    separator = find_separator(path)
     reading = {
         "read_options": pa.csv.ReadOptions(block_size=1 << 22),
         "convert_options": pa.csv.ConvertOptions(
@@ -149,7 +149,7 @@ def _not_utf8(path: Path, where: str) -> OnwardError:
     )
 
 
-def _separator(path: Path) -> str:
+def find_separator(path: Path) -> str:
     """Return what separates the columns: what the first line has most of."""
     with pa.input_stream(path) as stream:
         head = stream.read(_HEAD)

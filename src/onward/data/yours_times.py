@@ -60,11 +60,14 @@ class TimeColumn:
     zone: str
 
 
-def read_times(column: pa.ChunkedArray, name: str, *, day_first: bool | None = None) -> TimeColumn:
+def read_times(
+    column: pa.ChunkedArray, name: str, *, day_first: bool | None = None, strict: bool = True
+) -> TimeColumn:
     """Read a column of times.
 
     It has dates, timestamps, numbers or texts. `day_first` says how 03/04/2020 is meant, where the
-    column does not say.
+    column does not say. A text that cannot be read is refused, or not-a-time if this is not
+    `strict`.
 
     Examples
     --------
@@ -82,9 +85,9 @@ def read_times(column: pa.ChunkedArray, name: str, *, day_first: bool | None = N
         zone = f"{kind.tz}, turned into UTC" if zoned else "no zone, taken as UTC"
         return TimeColumn(plain, {word: known}, zone)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return _read_texts(_plain_numbers(column), name, day_first=day_first)
+        return _read_texts(_plain_numbers(column), name, day_first=day_first, strict=strict)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
-        return _read_texts(column.cast(pa.string()), name, day_first=day_first)
+        return _read_texts(column.cast(pa.string()), name, day_first=day_first, strict=strict)
     raise OnwardError(
         f"expected times in column {name!r} (dates, timestamps, numbers or texts), found values "
         f"of type {kind}. Name another one with time_column"
@@ -101,7 +104,9 @@ def _plain_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.string())
 
 
-def _read_texts(column: pa.ChunkedArray, name: str, *, day_first: bool | None) -> TimeColumn:
+def _read_texts(
+    column: pa.ChunkedArray, name: str, *, day_first: bool | None, strict: bool
+) -> TimeColumn:
     encoded = pc.utf8_trim_whitespace(column).dictionary_encode().combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
@@ -134,7 +139,7 @@ def _read_texts(column: pa.ChunkedArray, name: str, *, day_first: bool | None) -
         wanted[places] = False
         if len(places):
             formats[said] = int(counts[places].sum())
-    if wanted.any():
+    if strict and wanted.any():
         raise _unreadable(name, texts, codes, wanted)
     share = counts[zoned].sum() / max(counts.sum(), 1)
     zone = {0: "no zone, taken as UTC", 1: "with zone, turned into UTC"}.get(

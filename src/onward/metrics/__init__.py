@@ -12,6 +12,7 @@ alone and return plain floats.
 - `onward.metrics.literature`: the differences of the older literature, whose words ("forgetting",
   "backward transfer") mean different things in different papers.
 - `onward.metrics.distance`: score by distance in time, and its rate of decay.
+- `onward.metrics.agreement`: how far people agree who were asked the same.
 - `onward.metrics.paired`: whether the difference between two methods is more than seed noise.
 
 `METRICS` lists every metric that turns one score matrix into one number. A new one is a function

@@ -1,0 +1,17 @@
+"""``onward curate``: from a huge timestamped pool to a small, clean, labelled stream."""
+
+import typer
+
+from onward.cli.curate import accept, embed, export, fetch, pool, preview, retrieve, review
+
+app = typer.Typer(
+    help="From a huge timestamped pool to a small, clean, labelled stream.", no_args_is_help=True
+)
+app.command("pool")(pool.pool)
+app.command("fetch")(fetch.fetch)
+app.command("embed")(embed.embed)
+app.command("retrieve")(retrieve.retrieve)
+app.command("preview")(preview.preview)
+app.command("review")(review.review)
+app.command("accept")(accept.accept)
+app.command("export")(export.export)

@@ -1,0 +1,113 @@
+"""``onward curate pool``: valid rows of metadata, in order of time, in buckets."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from onward.cli.console import console, print_json
+from onward.cli.curate.stages import stage_in
+from onward.cli.options import AsJson
+from onward.cli.progress import reading
+from onward.curate.extras import need
+
+
+def _column(name: str, what: str, more: str = "") -> typer.models.OptionInfo:
+    return typer.Option(f"--{name}-column", help=f"Which column has the {what}.{more}")  # type: ignore[no-any-return]
+
+
+def pool(
+    meta: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Files of metadata, folders of them, or patterns: YFCC100M's, img2dataset's, or "
+            "any CSV, TSV, JSON lines or parquet with names. .gz, .bz2 and .zst are read, too."
+        ),
+    ],
+    *,
+    out: Annotated[Path, typer.Option(help="Where to: a new folder.")],
+    buckets: Annotated[
+        int | None, typer.Option(min=1, help="So many buckets with as many rows each.")
+    ] = None,
+    every: Annotated[str | None, typer.Option(help="A bucket per year, quarter or month.")] = None,
+    time_column: Annotated[
+        str | None, _column("time", "time", " Of YFCC100M it is uploaded, else time or uploaded.")
+    ] = None,
+    taken_column: Annotated[
+        str | None,
+        _column(
+            "taken",
+            "capture time",
+            " Rows need a capture time before their time then. YFCC100M has it; none to ignore it.",
+        ),
+    ] = None,
+    id_column: Annotated[str | None, _column("id", "id")] = None,
+    url_column: Annotated[str | None, _column("url", "URL of the image")] = None,
+    page_column: Annotated[str | None, _column("page", "page that shows it")] = None,
+    author_column: Annotated[str | None, _column("author", "author")] = None,
+    title_column: Annotated[str | None, _column("title", "title")] = None,
+    caption_column: Annotated[str | None, _column("caption", "caption")] = None,
+    licence_column: Annotated[str | None, _column("licence", "licence")] = None,
+    licence_url_column: Annotated[str | None, _column("licence-url", "text of the licence")] = None,
+    format: Annotated[
+        str | None, typer.Option(help="yfcc, img2dataset or table; seen from the file by default.")
+    ] = None,
+    earliest: Annotated[
+        str | None,
+        typer.Option(help="The first day taken for real; by default all but those of 1970."),
+    ] = None,
+    latest: Annotated[
+        str | None, typer.Option(help="The last day taken for real; by default now.")
+    ] = None,
+    day_first: Annotated[
+        bool | None, typer.Option("--day-first/--month-first", help="How 03/04/2020 is meant.")
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(help="polars on this machine, or spark on a cluster: the same output.")
+    ] = "polars",
+    master: Annotated[
+        str | None, typer.Option(help="Where Spark is, such as local[2] or spark://host:7077.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Keep the valid rows of metadata, sort them by time, and cut them into buckets.
+
+    Everything that is not kept is written down with a reason. A row needs an id that no earlier row
+    has and a time that is understood, not in 1970 and not in the future; with a capture time,
+    it has to be uploaded strictly after it. Equal buckets are cut in the order of time and id; if
+    rows are over, the earliest buckets have one more.
+    """
+    need("polars", "narwhals")
+    from onward.curate.pool import PoolOptions, make_pool  # heavy
+
+    asked = {
+        "id": id_column,
+        "time": time_column,
+        "taken": taken_column,
+        "url": url_column,
+        "page": page_column,
+        "author": author_column,
+        "title": title_column,
+        "caption": caption_column,
+        "licence": licence_column,
+        "licence_url": licence_url_column,
+    }
+    columns = {name: column for name, column in asked.items() if column is not None}
+    options = PoolOptions(buckets, every, columns, format, earliest, latest, day_first)
+    with stage_in(out):
+        counts = make_pool(meta, out, options, engine_name=engine, master=master, watch=reading)
+    if as_json:
+        print_json(counts)
+        return
+    screen = console()
+    screen.print(f"{counts['rows']:,} rows read, {counts['kept']:,} kept")
+    for reason, count in counts["dropped"].items():
+        screen.print(f"[yellow]dropped:[/] {count:,} {escape(reason)}", soft_wrap=True)
+    for number, bucket in enumerate(counts["buckets"]):
+        name = f" {bucket['name']}" if "name" in bucket else ""
+        screen.print(
+            f"bucket {number:>2}{name}: {bucket['rows']:,} rows, {bucket['first']} to "
+            f"{bucket['last']}"
+        )
+    screen.print(f"the pool: {escape(str(out))}", soft_wrap=True)

@@ -1,0 +1,111 @@
+"""``onward curate retrieve``: candidates for review."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from onward.cli.console import console, print_json
+from onward.cli.curate.model import Model, Pretrained, Weights
+from onward.cli.curate.stages import say_waiting, stage_in
+from onward.cli.options import AsJson
+from onward.cli.progress import progress_bar
+from onward.errors import OnwardError
+
+_MOST_LINES = 12
+
+
+def retrieve(
+    store: Annotated[
+        Path, typer.Argument(help="What curate embed wrote, or one .npy file of directions.")
+    ],
+    *,
+    concepts: Annotated[str, typer.Option(help="A file of concepts, or clear10.")],
+    out: Annotated[Path, typer.Option(help="The folder of the candidates.")],
+    model: Model = None,
+    weights: Weights = None,
+    pretrained: Pretrained = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(help="Instead of a model: .npy, one row per concept in the file's order."),
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="Images of each concept and bucket.")] = 600,
+    background: Annotated[
+        int, typer.Option(min=0, help="Lowest-scoring images of each concept and bucket.")
+    ] = 60,
+    sub_queries: Annotated[
+        bool, typer.Option("--sub-queries", help="Ask for each narrower text; the best one counts.")
+    ] = False,
+    skip_bucket: Annotated[
+        list[int] | None,
+        typer.Option(help="Leave a bucket alone, as CLEAR does with 0. May be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the images of each bucket that are nearest to each concept, and a background.
+
+    Images among the best of several concepts are removed, and the next best take their place. A
+    bucket that is too small, a concept with fewer images than asked for, and one that matches
+    nothing are named.
+    """
+    from onward.curate.choose import Wanted
+    from onward.curate.concepts import write_concepts
+    from onward.curate.queries import find_concepts, wanted_queries
+    from onward.curate.retrieve import retrieve as find
+    from onward.curate.retrieve_words import told
+    from onward.curate.stage import making, open_stage
+    from onward.curate.store import Store
+
+    if (model is None) == (queries is None):
+        raise OnwardError("expected --model or --queries, found both or neither")
+    if queries is not None and sub_queries:
+        raise OnwardError("expected --sub-queries with --model, found it with --queries")
+    sought = find_concepts(concepts)
+    stage = open_stage(store, "embed") if store.is_dir() else None
+    held = Store.open(store)
+    asked, by = wanted_queries(
+        sought,
+        queries or (str(model), weights, pretrained),
+        width=held.width,
+        of_store=None if stage is None else stage.options.get("model"),
+        sub_queries=sub_queries,
+    )
+    skip = sorted(set(skip_bucket or ()))
+    options = {
+        "store": stage.digest if stage else f"{store.stat().st_size} {store.stat().st_mtime_ns}",
+        "concepts": write_concepts(sought).decode(),
+        "queries": by,
+        "sub_queries": sub_queries,
+        "top": top,
+        "background": background,
+        "skip": skip,
+    }
+    progress = progress_bar("scanned {task.completed:,.0f} of {task.total:,.0f} images")
+    bar = progress.add_task("", total=len(held))
+
+    def watch(rows: int) -> None:
+        if progress.tasks[bar].completed >= len(held):  # a second scan, for what ran out
+            progress.reset(bar)
+        progress.advance(bar, rows)
+
+    with stage_in(out), making(out, "retrieve", options, on_wait=say_waiting) as folder:
+        if folder.finished is None:
+            with progress:
+                find(held, Wanted(sought, asked, top, background, skip), folder, watch)
+        counts = folder.finished or {}
+    if as_json:
+        print_json(counts)
+        return
+    screen = console()
+    screen.print(
+        f"{counts['candidates']:,} candidates and {counts['background']:,} of background from "
+        f"{counts['images']:,} images in {counts['buckets']:,} buckets; {counts['removed']:,} "
+        f"removed for several concepts: {escape(str(out))}",
+        soft_wrap=True,
+    )
+    lines = told(counts)
+    for line in lines[:_MOST_LINES]:
+        screen.print(f"[yellow]mind:[/] {escape(line)}", soft_wrap=True)
+    if len(lines) > _MOST_LINES:
+        screen.print(f"[yellow]mind:[/] and {len(lines) - _MOST_LINES} more, see --json")

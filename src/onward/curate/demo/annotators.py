@@ -1,0 +1,150 @@
+"""Annotators who are simulated: of known and different quality, and with an eye on the truth."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+
+from onward.curate.records import VOTES
+
+# However hard an image is, nobody errs more often than this.
+_AT_MOST = 0.9
+# Of those who take an image for what it is not, how many no longer see what it is.
+_BLINDED = 0.8
+_CRIED_WOLF = 0.002
+_BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """Somebody who answers, and errs at these rates on an image of middling hardness.
+
+    Parameters
+    ----------
+    name
+        Who it is.
+    misses
+        How often something is not seen that is there.
+    lured
+        How often an image is taken for what it was retrieved for, and is not.
+    adds
+        How often something is chosen that nobody asked about, and is not there.
+    careless
+        How often the answer is any answer.
+    overlooks
+        How often something sensitive is let pass.
+    seconds
+        How long an answer takes.
+    """
+
+    name: str
+    misses: float = 0.05
+    lured: float = 0.1
+    adds: float = 0.01
+    careless: float = 0.0
+    overlooks: float = 0.1
+    seconds: float = 4.0
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image as those who made it know it: what it shows, and what it was retrieved for."""
+
+    id: str
+    found_for: str
+    shows: frozenset[str]
+    sensitive: bool = False
+
+
+def crew(
+    people: int, seed: int, *, misses: float = 0.05, lured: float = 0.1, careless: float = 0.0
+) -> list[Annotator]:
+    """Return annotators whose rates lie around these, from a third of them to thrice as much."""
+    rng = np.random.default_rng([seed, 1])
+    factors = 3 ** rng.uniform(-1, 1, (people, 3))
+    return [
+        Annotator(
+            name=f"annotator {number + 1:02}",
+            misses=float(min(misses * factor[0], 0.45)),
+            lured=float(min(lured * factor[1], 0.45)),
+            careless=float(min(careless * factor[2], 0.5)),
+            seconds=float(rng.uniform(2.5, 7)),
+        )
+        for number, factor in enumerate(factors)
+    ]
+
+
+def simulated_votes(
+    pictures: Sequence[Picture],
+    annotators: Sequence[Annotator],
+    concepts: Sequence[str],
+    *,
+    per_image: int = 3,
+    unevenness: float = 0.5,
+    seed: int = 0,
+) -> pa.Table:
+    """Let annotators look at pictures, and return their votes.
+
+    Parameters
+    ----------
+    pictures
+        What there is to look at.
+    annotators
+        Who looks; each picture is shown to some of them, drawn at random.
+    concepts
+        What can be chosen, without the background.
+    per_image
+        How many look at each picture.
+    unevenness
+        How much harder some pictures are than others: the variance of what rates are multiplied
+        with, whose mean is 1. What is hard is hard for everybody: with 0, errors are independent.
+    seed
+        Draws everything.
+    """
+    rng = np.random.default_rng([seed, 2])
+    hardness = np.ones(len(pictures))
+    if unevenness:
+        hardness = rng.gamma(1 / unevenness, unevenness, len(pictures))
+    rows, clocks = [], dict.fromkeys((one.name for one in annotators), _BEGIN)
+    for picture, hard in zip(pictures, hardness.tolist(), strict=True):
+        for number in rng.choice(len(annotators), per_image, replace=False).tolist():
+            who = annotators[number]
+            seconds = float(who.seconds * rng.gamma(4, 1 / 4))
+            clocks[who.name] += timedelta(seconds=seconds)
+            rows.append(
+                {
+                    "id": picture.id,
+                    "annotator": who.name,
+                    "labels": _answer(picture, who, hard, concepts, rng),
+                    "sensitive": _warns(picture, who, rng),
+                    "seconds": seconds,
+                    "at": clocks[who.name],
+                }
+            )
+    return pa.Table.from_pylist(rows, VOTES)
+
+
+def _answer(
+    picture: Picture,
+    who: Annotator,
+    hard: float,
+    concepts: Collection[str],
+    rng: np.random.Generator,
+) -> list[str]:
+    if rng.random() < who.careless:
+        any_answer = rng.integers(len(concepts) + 1)
+        return [] if any_answer == len(concepts) else [list(concepts)[any_answer]]
+    blind, lured = min(who.misses * hard, _AT_MOST), min(who.lured * hard, _AT_MOST)
+    seen = {name for name in sorted(picture.shows) if rng.random() >= blind}
+    asked = picture.found_for
+    if asked in concepts and asked not in picture.shows and rng.random() < lured:
+        seen = {asked} if rng.random() < _BLINDED else seen | {asked}
+    if rng.random() < who.adds:
+        seen.add(list(concepts)[rng.integers(len(concepts))])
+    return sorted(seen)
+
+
+def _warns(picture: Picture, who: Annotator, rng: np.random.Generator) -> bool:
+    return bool(rng.random() < (1 - who.overlooks if picture.sensitive else _CRIED_WOLF))

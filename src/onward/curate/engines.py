@@ -1,0 +1,80 @@
+"""What carries the rows of a pool: one machine with polars, or a cluster with Spark."""
+
+import importlib.util
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from onward.curate.cutting import Cut, Key
+from onward.curate.reading import Piece
+from onward.curate.rules import Limits
+from onward.errors import OnwardError, unknown
+
+ENGINES = ("polars", "spark")
+WORK = ".work"
+"""A folder of an engine's own, below the pool, until the pool is finished."""
+
+
+@dataclass
+class Tally:
+    """How many rows were read, why some of them are dropped, and how many moments understood."""
+
+    dropped: Counter[str] = field(default_factory=Counter)
+    rows: int = 0
+    times: int = 0
+    takens: int = 0
+
+    def add(self, counted: Sequence[Mapping[str, Any]]) -> None:
+        """Add what `onward.curate.rules.counted` found."""
+        for row in counted:
+            self.rows += row["rows"]
+            self.times += row["times"]
+            self.takens += row["takens"]
+            if row["reason"] is not None:
+                self.dropped[row["reason"]] += row["rows"]
+
+
+class Engine(Protocol):
+    """The steps of a pool, in their order."""
+
+    def read(self, pieces: Sequence[Piece], progress: Callable[[int], None]) -> Tally:
+        """Read and judge all rows, write down those that are dropped, and keep the others."""
+
+    def repeats(self) -> pa.Table:
+        """Leave out all rows of an id but one; return ``order`` and ``id`` of what is left out."""
+
+    def days(self) -> dict[int, int]:
+        """Count the rows that are left by day."""
+
+    def keys_of_day(self, day: int) -> Sequence[Key]:
+        """Return (time, id) of a day's rows, in order."""
+
+    def write(
+        self, cuts: Sequence[Cut], rows: Path, progress: Callable[[int], None]
+    ) -> list[dict[str, Any]]:
+        """Write each part; return what `onward.curate.pool_rows.write_part` says of each."""
+
+    def close(self) -> None:
+        """Let go of everything; what is below `WORK` stays for the next time."""
+
+
+def engine(name: str, limits: Limits, out: Path, master: str | None = None) -> Engine:
+    """Return an engine that writes below `out`."""
+    if name == "polars":
+        from onward.curate.on_polars import OnPolars
+
+        return OnPolars(limits, out)
+    if name == "spark":
+        if importlib.util.find_spec("pyspark") is None:
+            raise OnwardError(
+                "expected pyspark, which carries a pool on a cluster, found none. Install it: "
+                "pip install 'onward[curate,spark]'"
+            )
+        from onward.curate.on_spark import OnSpark
+
+        return OnSpark(limits, out, master)
+    raise unknown("engine", name, ENGINES, "onward curate pool --help")
