@@ -9,7 +9,14 @@
                `REMOVED`, ``scores.parquet`` with `SCORES`
 ``review``     ``campaign.sqlite``, with everything; ``votes.parquet`` with `VOTES` when exported
 ``accept``     ``labelled.parquet`` with `LABELLED`, ``rejected.parquet`` with `REJECTED`
+``date``       as ``pool``, in calendar buckets, with `DATED`; ``dropped/*.parquet`` with `DROPPED`
+``filter``     as ``date``: what is left; ``dropped/*.parquet`` with `DROPPED`
+``tests``      as ``date``: what is left to learn from; ``retrieval.parquet`` with `ASKED`,
+               ``classes.parquet`` with `ASKED`, ``classes.json``; ``dropped/*.parquet``
 =============  ======================================================================
+
+What is made of images and captions goes ``date``, ``filter``, ``tests``, ``shards``; each takes
+what the one before it wrote, and ``filter`` and ``tests`` also an earlier one's.
 
 Buckets are numbered from 0, the earliest, and their folders have two digits or more: names sort as
 numbers do. An id is a text, and is the same in all of them.
@@ -34,6 +41,16 @@ POOL = pa.schema(
     ]
 )
 """A row of a pool; null where the metadata had nothing. Sorted by time, then id, in all parts."""
+
+DATED = POOL.append(pa.field("width", pa.int32())).append(pa.field("height", pa.int32()))
+"""A pair of image and caption whose time is the month in which it was first seen.
+
+Its id has 32 hexadecimal digits. Sorted as a pool is; every verb that reads a pool reads it."""
+
+ASKED = pa.schema(
+    [("bucket", pa.int32()), ("id", pa.string()), ("caption", pa.string()), ("class", pa.int32())]
+)
+"""A pair that tests its bucket; its class is the place in ``classes.json``, null in retrieval."""
 
 DROPPED = pa.schema([("source", pa.string()), ("id", pa.string()), ("reason", pa.string())])
 """A row of metadata that was not kept, and why."""
