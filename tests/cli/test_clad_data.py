@@ -41,7 +41,7 @@ def test_make_into_a_folder_in_use(onward: Terminal, tmp_path: Path) -> None:
     [
         (("data", "make", "stret", "--out", "x"), "Did you mean 'street'?"),
         (("check", "data", "clad"), "--root DIR"),
-        (("check", "data", "clad", "--root", "nowhere"), "expected SODA10M's annotations in"),
+        (("check", "data", "clad", "--root", "nowhere"), "found nothing at nowhere"),
         (("data", "describe", "clad"), "onward check data clad"),
     ],
 )

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from tic_miniature import encoded, made, pairs, tar
 
-from onward.checks.tic import check_tic
 from onward.data.gaps import Flaw, write_names
 from onward.data.tic_folder import read_tic
+from onward.data.tic_inspected import check_tic
 from onward.errors import OnwardError
 
 

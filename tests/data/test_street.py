@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from onward.checks.clad import check_clad
 from onward.data.clad_sets import clad_c, clad_d
 from onward.data.soda import Soda, contradictions, read_soda, values
+from onward.data.soda_inspected import check_clad
 from onward.data.soda_words import CATEGORIES, Place
 from onward.data.street.art import Sprite, chest
 from onward.data.street.camera import HEIGHT, WIDTH

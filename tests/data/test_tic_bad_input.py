@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from tic_miniature import change, encoded, made, pairs, tar
 
-from onward.checks.tic import check_tic
 from onward.data.tic_folder import TicData, read_tic
+from onward.data.tic_inspected import check_tic
 from onward.errors import OnwardError
 
 YEAR, ASKED = "yearly/train/2016", "yearly/eval/retrieval/2016"

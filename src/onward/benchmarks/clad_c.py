@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from onward.benchmarks.clad_data import STREET, TEST, card_of, require_judge, soda_of
+from onward.benchmarks.clad_data import STREET, TEST, card_of, inspect_clad, require_judge, soda_of
 from onward.benchmarks.clad_recipes import OBJECT_RECIPES
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.parts import model_giving, numbers_of_classes, weights_option
@@ -180,4 +180,5 @@ LISTED = Listed(
     protocols=DRIVING,
     usual=STREET,
     lacks={NEW_CLASSES: "all its classes are there from the start"},
+    inspect=inspect_clad,
 )

@@ -6,7 +6,9 @@ from typing import Any
 
 from onward.benchmarks.progress import reading_images
 from onward.data.cache import cache_folder
+from onward.data.inspection import Inspection
 from onward.data.soda import Soda, read_soda
+from onward.data.soda_inspected import inspect_soda
 from onward.data.soda_words import DOMAINS
 from onward.data.street.drives import FRAMES
 from onward.errors import OnwardError, unknown
@@ -37,6 +39,12 @@ def soda_of(data: str, frames: int | None) -> tuple[str, Soda]:
             f"{data}. Emoji Street needs no download: --data {STREET}"
         )
     return f"soda:{folder.resolve().name}", read_soda(folder)
+
+
+def inspect_clad(data: str, options: Mapping[str, Any]) -> Inspection:
+    """Look through a folder of SODA10M's layout, or through Emoji Street."""
+    _, soda = soda_of(data, options.get("frames"))
+    return inspect_soda(soda, published=data != STREET)
 
 
 def street_folder(frames: int) -> Path:

@@ -34,6 +34,7 @@ from onward.data.emoji_history import (
     with_features,
     with_images,
 )
+from onward.data.past import read_past
 from onward.data.split import held_out
 from onward.errors import OnwardError, unknown
 from onward.fit import NEW_CLASSES
@@ -193,4 +194,5 @@ LISTED = Listed(
     protocols=PROTOCOLS,
     lacks={NEW_CLASSES: "all its classes are there from the start"},
     with_images={"model": "convnet"},
+    past=read_past,
 )

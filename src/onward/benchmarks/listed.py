@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from onward.data.inspection import Inspection
+from onward.data.past import Past
 from onward.types import Benchmark, Protocol, Task
 
 
@@ -33,6 +35,11 @@ class Listed:
         What methods may need that its streams have not, and why: see `onward.fit`.
     with_images
         Options of ``load`` for methods that need images, where its inputs are numbers otherwise.
+    inspect
+        Looks through a folder of its official data, given ``data`` and options of ``load``; None
+        where reading every sample of the loaded benchmark is all there is to do.
+    past
+        Reads images from before its first period, given ``data`` and their size, to pre-train on.
     """
 
     name: str
@@ -45,6 +52,8 @@ class Listed:
     usual: str = "emoji"
     lacks: Mapping[str, str] = field(default_factory=dict)
     with_images: Mapping[str, Any] = field(default_factory=dict)
+    inspect: Callable[[str, Mapping[str, Any]], Inspection] | None = None
+    past: Callable[[str, int], Past] | None = None
 
     @property
     def lacking(self) -> tuple[Mapping[str, str], ...]:

@@ -30,6 +30,7 @@ from onward.data.cache import cache_folder
 from onward.data.emoji_history import FOLDER
 from onward.data.tic_emoji import load_tic_emoji, with_pairs
 from onward.data.tic_folder import TicData, read_tic
+from onward.data.tic_inspected import inspect_tic
 from onward.errors import OnwardError, unknown
 from onward.fit import ONE_LOOK, SECOND_LOOK
 from onward.protocols import BUDGETED
@@ -218,4 +219,5 @@ LISTED = Listed(
     protocols=BUDGETED,
     # How much that is, the recipe says; so the protocol has no limit yet.
     lacks={SECOND_LOOK: ONE_LOOK},
+    inspect=inspect_tic,
 )

@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from onward.benchmarks import BENCHMARKS, Source
-from onward.benchmarks.clad_data import STREET, street_folder
 from onward.benchmarks.recipes import RECIPES
 from onward.benchmarks.rules import rules
 from onward.checks import (
@@ -23,22 +22,16 @@ from onward.checks import (
     check_stream,
     tiny_benchmark,
 )
-from onward.checks.clad import check_clad, clad_images
 from onward.checks.data import rows_to_read
-from onward.checks.tic import check_tic, tic_images
 from onward.checks.tiny_boxes import tiny_boxes
 from onward.checks.tiny_editions import tiny_for, tiny_like
 from onward.cli.console import console, print_json
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
-from onward.cli.source import with_data, with_source
-from onward.data.clad_counts import counts
+from onward.cli.source import FAMILIES, with_data, with_source
 from onward.data.counts import Count
 from onward.data.gaps import write_names
-from onward.data.soda import read_soda
-from onward.data.street.drives import FRAMES
-from onward.data.tic_counts import published_counts
-from onward.data.tic_folder import read_tic
+from onward.data.inspection import Inspection
 from onward.errors import OnwardError, unknown
 from onward.methods import METHODS
 from onward.protocols import DOMAINS
@@ -173,16 +166,16 @@ def data(
     those that were found. Better now than hours into a run. Exit code 0 if all is well, 2
     otherwise.
     """
-    if source.benchmark == "tic":
-        folder = _named_folder(source, root, "tic", "TiC-CLIP's data")
-        _tic(folder, source, listed, as_json=as_json)
+    inspect = BENCHMARKS.find(source.benchmark).inspect
+    if inspect is not None:
+        found = inspect(_named_data(source, root), source.options)
+        _inspected(found, listed, as_json=as_json)
         return
     if listed is not None:
-        raise OnwardError(f"expected --list with the data of tic, found {source.benchmark}'s")
-    if source.benchmark == "clad-c":
-        folder = _soda_folder(source, root)
-        _clad(folder, published=source.data != STREET, as_json=as_json)
-        return
+        listing = [name for name in BENCHMARKS if BENCHMARKS[name].inspect is not None]
+        raise OnwardError(
+            f"expected --list with the data of {' or '.join(listing)}, found {source.benchmark}'s"
+        )
     problems: list[dict[str, Any]] = []
     try:
         made = source.load()
@@ -205,67 +198,34 @@ def data(
     _say(plain, lines, as_json=as_json, ok=not problems)
 
 
-def _soda_folder(source: Source, root: Path | None) -> Path:
-    if source.data == STREET:
-        return street_folder(source.options.get("frames", FRAMES))
-    return _named_folder(source, root, "clad", "SSLAD-2D")
-
-
-def _named_folder(source: Source, root: Path | None, name: str, what: str) -> Path:
-    if source.data != name:
-        return Path(source.data).expanduser()
+def _named_data(source: Source, root: Path | None) -> str:
+    """Return which data is meant; the name of a family stands for the folder that is given."""
+    if source.data not in FAMILIES:
+        return source.data
     if root is None:
         raise OnwardError(
-            f"expected the folder that holds {what}. Say where it is: onward check data {name} "
-            "--root DIR"
+            f"expected the folder that holds {FAMILIES[source.data]}. Say where it is: onward "
+            f"check data {source.data} --root DIR"
         )
-    return root.expanduser()
+    return str(root)
 
 
-def _tic(root: Path, source: Source, listed: Path | None, *, as_json: bool) -> None:
-    asked = ("calendar", "shards", "leave_out")
-    given = {name: value for name, value in source.options.items() if name in asked}
-    found = read_tic(root, side=32, **given, missing="skip", window=0)
-    with reading(tic_images(found), "images") as progress:
-        broken = check_tic(found, progress)
-    problems = [*found.gaps, *(flaw.problem for flaw in broken)]
+def _inspected(found: Inspection, listed: Path | None, *, as_json: bool) -> None:
+    with reading(found.images, "images") as progress:
+        broken = found.read(progress)
     if listed is not None:
         write_names(listed, [*found.flaws, *broken])
-    published = published_counts(found)
-    wrong = [count for count in found.counts if not count.right]
-    plain = {
-        "layout": found.layout,
-        "counts": [count._asdict() for count in found.counts],
-        "published": [count._asdict() for count in published],
-        "notes": found.notes,
-        "problems": problems,
-    }
-    right = len(found.counts) - len(wrong)
-    said = f", {right} of {len(found.counts)} counts as it says itself" * bool(found.counts)
+    plain = found.as_json(broken)
+    problems = plain["problems"]
+    looked = f"{found.images:,} images read in full, {len(problems)} problems"
     lines = [
-        *_beside_published(wrong),
-        *_beside_published(published, judged=False),
+        *_beside_published(found.shown),
+        *_beside_published(found.published, judged=False),
         *map(escape, found.notes),
         *(f"[red]{escape(problem)}[/]" for problem in problems),
-        f"{found.layout}: {len(found.periods)} periods{said}, {tic_images(found):,} images read in "
-        f"full, {len(problems)} problems",
+        f"{found.agreed}, {looked}" if found.agreed else looked,
     ]
-    _say(plain, lines, as_json=as_json, ok=not wrong and not problems)
-
-
-def _clad(root: Path, *, published: bool, as_json: bool) -> None:
-    soda = read_soda(root)
-    found = counts(soda) if published else []
-    with reading(clad_images(soda), "images") as progress:
-        problems = check_clad(soda, progress)
-    wrong = [count for count in found if not count.right]
-    lines: list[RenderableType] = [*_beside_published(found)]
-    if found:
-        lines.append(f"{len(found) - len(wrong)} of {len(found)} counts as published")
-    lines += [f"[red]{escape(problem)}[/]" for problem in problems]
-    lines.append(f"{clad_images(soda):,} images read in full, {len(problems)} problems")
-    plain = {"counts": [count._asdict() for count in found], "problems": problems}
-    _say(plain, lines, as_json=as_json, ok=not wrong and not problems)
+    _say(plain, lines, as_json=as_json, ok=not found.wrong and not problems)
 
 
 def _beside_published(found: Sequence[Count], *, judged: bool = True) -> Iterator[RenderableType]:

@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from onward.benchmarks import changed
+from onward.benchmarks import BENCHMARKS, changed
 from onward.cli.console import console
 from onward.cli.options import CheckpointSeconds, parse_pairs
 from onward.cli.progress import progress_bar, resumable
-from onward.data.past import read_past
 from onward.errors import unknown
 
 
@@ -37,12 +36,13 @@ def pretrain(
     from onward.train.moco import RECIPES  # torch is loaded when it is needed
     from onward.train.pretrain import pretrain as train
 
-    if benchmark != "clear":
-        raise unknown("benchmark with a past to pre-train on", benchmark, ["clear"], "onward list")
+    with_past = {name: read for name in BENCHMARKS if (read := BENCHMARKS[name].past) is not None}
+    if benchmark not in with_past:
+        raise unknown("benchmark with a past to pre-train on", benchmark, with_past, "onward list")
     if recipe not in RECIPES:
         raise unknown("recipe", recipe, RECIPES, "onward pretrain --help")
     numbers = changed(RECIPES[recipe], parse_pairs(training or [], "training"))
-    past = read_past(data, numbers.size)
+    past = with_past[benchmark](data, numbers.size)
     screen = console()
     with resumable(out), _live() as (watch, wait):
         new = train(

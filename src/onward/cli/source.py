@@ -68,6 +68,8 @@ _LOADED = {
     "grain": _option(str, "online: samples shown at a time, or day. Default: 10."),
     "new_classes": _flag("new_classes", "Let classes arrive over time."),
 }
+FAMILIES = {"clad": "SSLAD-2D", "tic": "TiC-CLIP's data"}
+"""Names of official data, for which a folder is given, and what is in that folder."""
 # Options whose name in `onward.load` is another than on the command line.
 _RENAMED = {"feature_column": "feature_columns"}
 _CHOSEN = {
