@@ -161,7 +161,7 @@ def test_budgets_and_memories_are_told_apart(submitted: Path, tmp_path: Path) ->
     resubmitted(run, tmp_path / "limited", limits=limits)
     (board,) = leaderboard(collect([tmp_path]), keys=_keys()).boards
     budgets = {division.budget: len(division.entries) for division in board.divisions}
-    assert budgets == {"no limit": 3, "iterations ≤ 5000": 1}
+    assert budgets == {"no limit": 3, "iterations ≤ 5,000": 1}
     memories = {entry.summary.label: memory_words(entry.summary) for entry in board.entries}
     assert (memories["finetune"], memories["er"]) == ("none", "up to 1,000")
 
@@ -182,7 +182,7 @@ def test_what_a_protocol_exempts_competes_by_itself(make: Callable[..., RunRecor
     free = make([[0.5]], method="oracle").spec.model_copy(update={"protocol": budget})
     bound = free.model_copy(update={"method": "er", "limits": {"macs": 6e10}})
     assert budget_words(free) == "exempt from the limit of macs"
-    assert budget_words(bound) == "macs ≤ 60 G"
+    assert budget_words(bound) == "macs ≤ 60 billion"
 
 
 def test_a_folder_with_a_problem_is_listed_and_not_ranked(submitted: Path, tmp_path: Path) -> None:

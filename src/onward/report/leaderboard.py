@@ -20,13 +20,12 @@ from onward.report.commands import option_words
 from onward.report.comparison import Comparison, compare_methods
 from onward.report.published import PublishedRow
 from onward.report.summary import Summary, by_setting, shown_metrics, summarise
+from onward.report.words import amount
 from onward.results.check_many import check_results
 from onward.results.collect import Collected
 from onward.results.keys import Keys
 from onward.results.record import RunRecord
 from onward.results.schema import RunSpec
-
-_UNITS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 @dataclass(frozen=True)
@@ -272,20 +271,6 @@ def budget_words(spec: RunSpec) -> str:
 
 def _called(limit: str) -> str:
     return limit.replace("_", " ")
-
-
-def amount(value: float) -> str:
-    """Write a large number with its unit.
-
-    Examples
-    --------
-    >>> amount(500), amount(63.4e9), amount(1500.4)
-    ('500', '63.4 G', '1500')
-    """
-    for size, unit in _UNITS:
-        if value >= size and value >= 1e4:
-            return f"{value / size:.3g} {unit}"
-    return f"{value:.4g}"
 
 
 def memory_words(summary: Summary) -> str:

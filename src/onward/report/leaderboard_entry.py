@@ -8,11 +8,11 @@ import numpy as np
 from onward.errors import first_few
 from onward.report.commands import commands
 from onward.report.figures import score_limits
-from onward.report.leaderboard import Division, Entry, amount
+from onward.report.leaderboard import Division, Entry
 from onward.report.provenance import environments, readable_card
 from onward.report.style import INK, MAP
 from onward.report.summary import MISSING, Summary
-from onward.report.words import metric_words
+from onward.report.words import amount, metric_words
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
 
