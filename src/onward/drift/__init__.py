@@ -1,0 +1,14 @@
+"""How data moves in time: distances between the periods of any stream, each beside what it would be
+if nothing had changed.
+
+>>> import onward
+>>> from onward.drift import measure_drift
+>>> found = measure_drift(onward.load("clear", data="emoji"), draws=9)
+>>> [pair.drift for pair in found.pairs if pair.neighbours]
+[True, True, True, True, False, False]
+"""
+
+from onward.drift.measure import Drift, measure_drift
+from onward.drift.page import write_drift_page
+
+__all__ = ["Drift", "measure_drift", "write_drift_page"]

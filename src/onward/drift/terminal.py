@@ -1,0 +1,74 @@
+"""What was found, for a terminal of 100 columns."""
+
+from collections.abc import Iterator
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from onward.drift.measure import Drift
+from onward.drift.pairs import Measured, Pair
+from onward.drift.verdict import findings, headline
+
+_MOST_LINES = 40
+
+
+def lines(found: Drift) -> Iterator[Table | Text]:
+    """Yield what to print, from top to bottom."""
+    yield Text(f"{found.benchmark.card.title}: {len(found.parts)} periods", style="bold")
+    yield Text(headline(found))
+    yield _table(found)
+    yield Text(
+        "distances beside the 95 % quantile without drift at the same numbers of samples; bold is "
+        "above it",
+        style="dim",
+    )
+    for finding in findings(found)[1:]:
+        yield Text.assemble((f"{finding.question} ", "bold"), f"{finding.answer}. ")
+    for name, words in found.notes.items():
+        yield Text.assemble((f"{name}: ", "cyan"), words)
+
+
+def _table(found: Drift) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("from → to", no_wrap=True)
+    for name in ("samples", "Fréchet", "labels", "nouns", "told apart", "95 % interval", "p"):
+        if name != "nouns" or found.nouns is not None:
+            table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("drift", no_wrap=True)
+    pairs = list(found.pairs)
+    for pair in pairs[:_MOST_LINES]:
+        table.add_row(*_cells(found, pair))
+    if len(pairs) > _MOST_LINES:
+        table.add_row(f"and {len(pairs) - _MOST_LINES} more: --json")
+    return table
+
+
+def _cells(found: Drift, pair: Pair) -> list[Text | str]:
+    one, other = found.parts[pair.before], found.parts[pair.after]
+    told = pair.told
+    cells: list[Text | str] = [
+        Text(f"{one.name} → {other.name}", style="" if pair.neighbours else "dim"),
+        f"{len(one.drawn):,}/{len(other.drawn):,}",
+        _beside(pair.frechet),
+        _beside(pair.tags.get("labels")),
+    ]
+    if found.nouns is not None:
+        cells.append(_beside(pair.tags.get("nouns")))
+    if told is None:
+        return [*cells, "–", "few groups", "–", ""]
+    p = "<0.001" if pair.adjusted < 0.001 else f"{pair.adjusted:.3f}"
+    return [
+        *cells,
+        f"{100 * told.accuracy:.1f} %",
+        f"{100 * told.low:.1f} to {100 * told.high:.1f}",
+        p,
+        Text("yes", style="bold red") if pair.drift else "no",
+    ]
+
+
+def _beside(one: Measured | None) -> Text | str:
+    if one is None:
+        return "–"
+    style = "bold" if one.above else ""
+    return Text.assemble((f"{one.distance:.3f}", style), (f" ({one.high:.3f})", "dim"))
