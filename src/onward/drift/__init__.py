@@ -1,5 +1,4 @@
-"""How data moves in time: distances between the periods of any stream, each beside what it would be
-if nothing had changed.
+"""How data moves in time: distances between periods, each beside what it would be without drift.
 
 >>> import onward
 >>> from onward.drift import measure_drift

@@ -1,4 +1,4 @@
-"""Samples as numbers, by which periods are compared: the stream's own, or those of a model of yours."""
+"""Samples as numbers, by which periods are compared: the stream's own, or a model's of yours."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -112,8 +112,8 @@ def clip_embedding(
     column = picture_column(table)
     if column is None:
         raise OnwardError(
-            f"expected images for {words}, found none in this stream. Leave --model out: its inputs "
-            "are numbers already"
+            f"expected images for {words}, found none in this stream. Leave --model out: its "
+            "inputs are numbers already"
         )
     kind, parts = pair_type((*clip.side, 3), 1), []
     for some in _blocks(rows):

@@ -22,6 +22,7 @@ from onward.metrics.inputs import Floats
 from onward.report.content_figures import Numbers, Plot, Studio
 from onward.report.rendering import render
 from onward.report.style import MAP
+from onward.report.summary import MISSING
 
 _MATRICES = {
     "frechet": "Fréchet distance of embeddings",
@@ -193,11 +194,11 @@ def _row(found: Drift, pair: Pair) -> dict[str, Any]:
         "endless": _number(pair.frechet.endless),
         "labels": _beside(pair.tags.get("labels")),
         "nouns": _beside(pair.tags.get("nouns")),
-        "accuracy": "–" if told is None else f"{100 * told.accuracy:.1f}",
+        "accuracy": MISSING if told is None else f"{100 * told.accuracy:.1f}",
         "interval": pair.why_not
         if told is None
         else f"{100 * told.low:.1f} to {100 * told.high:.1f}",
-        "p": "–" if told is None else _p(pair.adjusted),
+        "p": MISSING if told is None else _p(pair.adjusted),
         "drift": pair.drift,
     }
 
@@ -238,8 +239,8 @@ def _changes(found: Drift) -> list[tuple[str, list[tuple[str, str, str]]]]:
         rows = [
             (
                 found.parts[at].name,
-                first_few(new.get(at, ()), most=_MOST_NAMED) or "–",
-                first_few(gone.get(at, ()), most=_MOST_NAMED) or "–",
+                first_few(new.get(at, ()), most=_MOST_NAMED) or MISSING,
+                first_few(gone.get(at, ()), most=_MOST_NAMED) or MISSING,
             )
             for at in sorted({*new, *gone})
         ]
@@ -275,8 +276,9 @@ def _how(found: Drift) -> list[tuple[str, str]]:
         (
             "without drift",
             f"Samples of both periods are dealt to two sides at random, {draws} times, what a "
-            "group has in one period together. Where groups come back, as the same thing in "
-            "another period does, the band is wider than it need be: it errs on the careful side.",
+            "group has in one period together; of a group that is in both, the two parts change "
+            "sides or do not. Labels and nouns, which stay with a group, are dealt as if no group "
+            "came back: their band is wider than it need be where some do.",
         ),
         (
             "without end",
@@ -294,7 +296,7 @@ def _how(found: Drift) -> list[tuple[str, str]]:
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None or not np.isfinite(value) else f"{value:.3g}"
+    return MISSING if value is None or not np.isfinite(value) else f"{value:.3g}"
 
 
 def _p(value: float) -> str:

@@ -139,7 +139,8 @@ def variation_between(
         return total_variation(p, q) if p.sum() and q.sum() else 1.0
 
     groups = parts[0].groups, parts[1].groups
-    null = without_drift(distance, *groups, draws=held.draws, seed=held.seed)
+    # A label stays with its group: to turn the parts of a group round would turn nothing.
+    null = without_drift(distance, *groups, paired=False, draws=held.draws, seed=held.seed)
     return Measured(total_variation(tags.counts[before], tags.counts[after]), null)
 
 

@@ -14,7 +14,7 @@ from onward.report.fields import printable
 from onward.report.rendering import data_uri
 from onward.types import Array, Rows
 
-SHOWN = 10
+SHOWN = 12
 _SIDE = 96
 _MOST_LETTERS = 140
 _MOST_PAIRS = 5

@@ -9,6 +9,7 @@ from rich.text import Text
 from onward.drift.measure import Drift
 from onward.drift.pairs import Measured, Pair
 from onward.drift.verdict import findings, headline
+from onward.report.summary import MISSING
 
 _MOST_LINES = 40
 
@@ -19,8 +20,8 @@ def lines(found: Drift) -> Iterator[Table | Text]:
     yield Text(headline(found))
     yield _table(found)
     yield Text(
-        "distances beside the 95 % quantile without drift at the same numbers of samples; bold is "
-        "above it",
+        "distances beside the 95 % quantile without drift at the same numbers of samples, bold "
+        "where above it; interval of 95 %, p after Holm's rule over all pairs",
         style="dim",
     )
     for finding in findings(found)[1:]:
@@ -32,7 +33,7 @@ def lines(found: Drift) -> Iterator[Table | Text]:
 def _table(found: Drift) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("from → to", no_wrap=True)
-    for name in ("samples", "Fréchet", "labels", "nouns", "told apart", "95 % interval", "p"):
+    for name in ("Fréchet", "labels", "nouns", "told apart", "interval", "p"):
         if name != "nouns" or found.nouns is not None:
             table.add_column(name, justify="right", no_wrap=True)
     table.add_column("drift", no_wrap=True)
@@ -49,14 +50,13 @@ def _cells(found: Drift, pair: Pair) -> list[Text | str]:
     told = pair.told
     cells: list[Text | str] = [
         Text(f"{one.name} → {other.name}", style="" if pair.neighbours else "dim"),
-        f"{len(one.drawn):,}/{len(other.drawn):,}",
         _beside(pair.frechet),
         _beside(pair.tags.get("labels")),
     ]
     if found.nouns is not None:
         cells.append(_beside(pair.tags.get("nouns")))
     if told is None:
-        return [*cells, "–", "few groups", "–", ""]
+        return [*cells, MISSING, "few groups", MISSING, ""]
     p = "<0.001" if pair.adjusted < 0.001 else f"{pair.adjusted:.3f}"
     return [
         *cells,
@@ -69,6 +69,6 @@ def _cells(found: Drift, pair: Pair) -> list[Text | str]:
 
 def _beside(one: Measured | None) -> Text | str:
     if one is None:
-        return "–"
+        return MISSING
     style = "bold" if one.above else ""
     return Text.assemble((f"{one.distance:.3f}", style), (f" ({one.high:.3f})", "dim"))

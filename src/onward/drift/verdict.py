@@ -99,7 +99,8 @@ def _mix(found: Drift, name: str, what: str) -> Finding:
         one = whole.tags[name]
         grounds = (
             f"From the first period to the last, total variation {one.distance:.3f}; by chance "
-            f"{one.middle:.3f}, seldom above {one.high:.3f}. 0 is the same mix, 1 nothing in common."
+            f"{one.middle:.3f}, seldom above {one.high:.3f}. 0 is the same mix, 1 is nothing in "
+            "common."
         )
     return Finding(f"Does {what} change?", answer, grounds)
 

@@ -120,15 +120,16 @@ def without_drift(
     groups_a: Sequence[Hashable],
     groups_b: Sequence[Hashable],
     *,
+    paired: bool = True,
     draws: int = 99,
     seed: int = 0,
 ) -> Floats:
     """Return what a distance is between the same samples when chance deals them to two sides.
 
-    What a group has in one period stays together, and each side has as many of these parts as it
-    had. Where nothing has changed and no group is in both, every deal is as likely as the one that
-    was seen: ``(1 + #{dealt >= seen}) / (1 + draws)`` is a p-value. Where groups are in both, the
-    seen distance tends to be smaller than the dealt ones, so that p errs on the careful side.
+    What a group has in one period stays together. A group that is in one period alone may be dealt
+    to either side, which has as many of them as it had; of a group that is in both, its two parts
+    change sides or do not. Where nothing has changed, every such deal is as likely as the one that
+    was seen: ``(1 + #{dealt >= seen}) / (1 + draws)`` is a p-value.
 
     Why: a distance without this band cannot be read. Two halves of one period are apart, too.
 
@@ -138,6 +139,9 @@ def without_drift(
         Takes the places of the samples of either side, a's before b's.
     groups_a, groups_b
         The group of each sample: what may not be torn apart.
+    paired
+        False deals the parts of groups in both like all others. That suits what belongs to a group
+        and stays with it, such as a label, and errs on the careful side.
     draws
         How many deals.
     seed
@@ -157,13 +161,17 @@ def without_drift(
     ----------
     Good. "Permutation, Parametric and Bootstrap Tests of Hypotheses." 2005, chapter 3.
     """
-    parts_a, parts_b = parts(groups_a), parts(groups_b, len(groups_a))
-    everything, rng = parts_a + parts_b, np.random.default_rng(seed)
+    twins, alone = _twins(groups_a, groups_b, paired=paired)
+    single, rng = alone[0] + alone[1], np.random.default_rng(seed)
     found = np.empty(draws)
     for at in range(draws):
-        order = rng.permutation(len(everything))
-        one, other = order[: len(parts_a)], order[len(parts_a) :]
-        found[at] = distance(_joined(everything, one), _joined(everything, other))
+        order, turned = rng.permutation(len(single)), rng.random(len(twins[0])) < 0.5
+        one = [single[place] for place in order[: len(alone[0])]]
+        other = [single[place] for place in order[len(alone[0]) :]]
+        for left, right, turn in zip(*twins, turned, strict=True):
+            one.append(right if turn else left)
+            other.append(left if turn else right)
+        found[at] = distance(np.concatenate(one), np.concatenate(other))
     return found
 
 
@@ -177,8 +185,9 @@ def without_bias(
 ) -> float:
     """Return what a distance would be with samples without end, extrapolated from halves.
 
-    ``2 d(n) - d(n / 2)``, with the second as a mean over random halves of the groups: exact where
-    the bias is c / n. It may be below zero, by chance, where there is nothing to be seen.
+    ``2 d(n) - d(n / 2)``, with the second as a mean over random halves of the groups, the same on
+    either side where they are in both: exact where the bias is c / n. It may be below zero, by
+    chance, where there is nothing to be seen.
 
     Why: the Fréchet distance of few samples is mostly bias, and periods differ in size.
 
@@ -203,20 +212,20 @@ def without_bias(
     Chong and Forsyth. "Effectively Unbiased FID and Inception Score and where to find them." CVPR
     2020, who draw a line through several sizes; here through two.
     """
-    parts_a, parts_b = parts(groups_a), parts(groups_b, len(groups_a))
+    twins, alone = _twins(groups_a, groups_b, paired=True)
     rng = np.random.default_rng(seed)
     whole = distance(
         np.arange(len(groups_a)), np.arange(len(groups_a), len(groups_a) + len(groups_b))
     )
-    halves = [
-        distance(
-            *(
-                _joined(side, rng.permutation(len(side))[: max(len(side) // 2, 1)])
-                for side in (parts_a, parts_b)
-            )
-        )
-        for _ in range(draws)
-    ]
+    halves = []
+    for _ in range(draws):
+        both = rng.permutation(len(twins[0]))[: -(-len(twins[0]) // 2)]
+        some = [
+            [pair[at] for at in both]
+            + [mine[at] for at in rng.permutation(len(mine))[: -(-len(mine) // 2)]]
+            for pair, mine in zip(twins, alone, strict=True)
+        ]
+        halves.append(distance(np.concatenate(some[0]), np.concatenate(some[1])))
     return 2 * whole - float(np.mean(halves))
 
 
@@ -228,14 +237,27 @@ def parts(groups: Sequence[Hashable], first: int = 0) -> list[NDArray[np.int64]]
     >>> [part.tolist() for part in parts(["x", "y", "x"])]
     [[0, 2], [1]]
     """
-    _, owner = np.unique(np.array(list(groups)), return_inverse=True)
+    _, owner = np.unique(np.array(list(groups)).astype(str), return_inverse=True)
     order = np.argsort(owner, kind="stable")
     ends = np.cumsum(np.bincount(owner))[:-1] if len(owner) else []
     return [one + first for one in np.split(order, ends)]
 
 
-def _joined(all_parts: Sequence[NDArray[np.int64]], chosen: NDArray[np.int64]) -> Any:
-    return np.concatenate([all_parts[at] for at in chosen])
+def _twins(
+    groups_a: Sequence[Hashable], groups_b: Sequence[Hashable], *, paired: bool
+) -> tuple[list[list[NDArray[np.int64]]], list[list[NDArray[np.int64]]]]:
+    """Return of either side the parts of groups in both, in one order, and of those in it alone."""
+    sides = parts(groups_a), parts(groups_b, len(groups_a))
+    names = [np.unique(np.array(list(groups)).astype(str)) for groups in (groups_a, groups_b)]
+    both = [np.isin(mine, other) & paired for mine, other in (names, names[::-1])]
+    twins, alone = (
+        [
+            [side[at] for at in np.flatnonzero(one == kind)]
+            for side, one in zip(sides, both, strict=True)
+        ]
+        for kind in (True, False)
+    )
+    return twins, alone
 
 
 def _embeddings(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -266,6 +288,7 @@ def _counts(values: Any, name: str) -> Floats:
     counts = score_vector(values, f"counts {name}")
     if not (counts >= 0).all() or counts.sum() <= 0:
         raise ValueError(
-            f"expected counts {name} of zero or more that are not all zero, got {counts.tolist()[:5]}"
+            f"expected counts {name} of zero or more, not all of them zero, got "
+            f"{counts.tolist()[:5]}"
         )
     return counts
