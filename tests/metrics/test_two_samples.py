@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 
-from onward.metrics.two_samples import holm, told_apart
+from onward.metrics.two_samples import _student, holm, told_apart
 
 
 def test_false_alarms_are_rare_and_the_interval_agrees() -> None:
@@ -64,8 +65,25 @@ def test_scores_say_who_is_typical() -> None:
 
 def test_too_few_groups_are_refused() -> None:
     values = np.random.default_rng(6).normal(size=(40, 3))
-    with pytest.raises(ValueError, match=r"at least 4 groups in b, .* got 2"):
-        told_apart(values[:20], values[20:], range(20), [100 + at % 2 for at in range(20)])
+    with pytest.raises(ValueError, match=r"at least 2 groups in b, .* got 1"):
+        told_apart(values[:20], values[20:], range(20), [100] * 20)
+
+
+def test_two_groups_prove_little_and_six_prove_it() -> None:
+    rng = np.random.default_rng(7)
+    a, b = rng.normal(size=(2, 120, 3))
+    b[:, 0] += 9
+    few = told_apart(a, b, np.arange(120) // 20, 10 + np.arange(120) // 60)
+    more = told_apart(a, b, np.arange(120) // 20, 10 + np.arange(120) // 20)
+    assert few.accuracy == more.accuracy == 1
+    assert 0.01 < few.p < 0.1
+    assert more.p < 0.001
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 5, 30])
+def test_students_quantile(freedom: int) -> None:
+    expected = scipy.stats.t.ppf(0.975, freedom)
+    assert _student(0.05, freedom) == pytest.approx(expected, rel=0.01)
 
 
 def test_holm_against_its_definition() -> None:

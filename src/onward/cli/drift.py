@@ -61,6 +61,10 @@ def drift(
     level: Annotated[
         float, typer.Option(min=0.0001, max=0.5, help="False alarms allowed, over all pairs.")
     ] = 0.05,
+    by_sample: Annotated[
+        bool,
+        typer.Option("--by-sample", help="Leave groups aside, where few of them make a period."),
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of all that is drawn.")] = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -89,6 +93,7 @@ def drift(
             width=width,
             draws=draws,
             level=level,
+            by_sample=by_sample,
             seed=seed,
             progress=progress,
         )

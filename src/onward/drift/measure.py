@@ -18,6 +18,8 @@ from onward.metrics.two_samples import holm
 from onward.types import Benchmark, Rows, Stream
 
 WIDTH, DRAWS, SAMPLES, LEVEL = 128, 39, 2000, 0.05
+FEW_GROUPS = 6
+"""Fewer groups of a period prove little."""
 _MOST_IN_MATRIX = 24
 _MOST_NAMED = 40
 
@@ -141,6 +143,7 @@ def measure_drift(
     width: int = WIDTH,
     draws: int = DRAWS,
     level: float = LEVEL,
+    by_sample: bool = False,
     seed: int = 0,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Drift:
@@ -166,18 +169,28 @@ def measure_drift(
         How many deals by chance the bands are made of.
     level
         How often a classifier may raise a false alarm, over all pairs.
+    by_sample
+        Whether every sample counts as a group of its own. What a drive or a person has in common
+        then counts as drift, where few of them make a period.
     seed
         Of the stream's split, of what is drawn and of all deals.
     progress
         Called with 1 after each pair.
     """
     stream = benchmark.stream(seed)
-    parts, labels = slices(benchmark, stream, samples, seed)
+    parts, labels = slices(benchmark, stream, samples, seed, by_sample=by_sample)
     rows = np.unique(np.concatenate([part.embedded for part in parts]))
     wide = (embed or _own)(stream, rows)
     narrow, kept = wide.narrowed(width)
     held = Measuring(wide, narrow, draws, level, seed)
     notes = _notes(held, kept, parts, samples)
+    if by_sample:
+        notes["groups"] = "left aside: every sample counts as a thing of its own"
+    elif (least := min(len(np.unique(part.groups)) for part in parts)) < FEW_GROUPS:
+        notes["groups"] = (
+            f"a period has {least} only, and what so few have in common may be theirs and not the "
+            "period's; --by-sample leaves groups aside"
+        )
     texts, column = captions(benchmark, stream.table, text_column)
     words = word_tags(texts, parts) if texts else None
     named = None

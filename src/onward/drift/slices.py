@@ -43,7 +43,7 @@ class Slice:
 
 
 def slices(
-    benchmark: Benchmark, stream: Stream, most: int, seed: int
+    benchmark: Benchmark, stream: Stream, most: int, seed: int, *, by_sample: bool = False
 ) -> tuple[list[Slice], Tags | None]:
     """Return what each period holds, and the labels of its samples; None where there are none.
 
@@ -55,6 +55,8 @@ def slices(
         How many samples of a period are embedded.
     seed
         Which ones these are.
+    by_sample
+        Whether every sample counts as a group of its own.
     """
     if len(stream) < 2:
         raise OnwardError(
@@ -63,7 +65,7 @@ def slices(
         )
     pairs = benchmark.task.name == _PAIRS
     found, labels = [], []
-    groups = _groups(stream.table)
+    groups = _groups(stream.table, by_sample=by_sample)
     for number, period in enumerate(stream):
         rows, shown = _samples(period, pairs=pairs)
         if len(rows) < LEAST:
@@ -109,8 +111,8 @@ def _as_rows(labels: Array) -> Array:
     return labels.reshape(len(labels), -1).astype(np.int64)
 
 
-def _groups(table: Table) -> Array:
-    if "group" in table.columns.schema.names:
+def _groups(table: Table, *, by_sample: bool) -> Array:
+    if "group" in table.columns.schema.names and not by_sample:
         return table.values("group").astype(str)
     return np.arange(len(table)).astype(str)
 

@@ -12,6 +12,7 @@ from onward.drift.verdict import findings, headline
 from onward.report.summary import MISSING
 
 _MOST_LINES = 40
+_LONGEST = 14
 
 
 def lines(found: Drift) -> Iterator[Table | Text]:
@@ -49,7 +50,7 @@ def _cells(found: Drift, pair: Pair) -> list[Text | str]:
     one, other = found.parts[pair.before], found.parts[pair.after]
     told = pair.told
     cells: list[Text | str] = [
-        Text(f"{one.name} → {other.name}", style="" if pair.neighbours else "dim"),
+        Text(f"{_short(one.name)} → {_short(other.name)}", style="" if pair.neighbours else "dim"),
         _beside(pair.frechet),
         _beside(pair.tags.get("labels")),
     ]
@@ -65,6 +66,12 @@ def _cells(found: Drift, pair: Pair) -> list[Text | str]:
         p,
         Text("yes", style="bold red") if pair.drift else "no",
     ]
+
+
+def _short(name: str) -> str:
+    """Return a name that leaves room for its numbers; of a span of time, where it begins."""
+    name = name.split("..")[0] + "…" if ".." in name else name
+    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
 
 
 def _beside(one: Measured | None) -> Text | str:

@@ -7,6 +7,8 @@ from onward.drift.pairs import Pair
 from onward.drift.texts import LEAST_WORDS
 from onward.errors import first_few
 
+_FAR = 0.7
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -41,6 +43,12 @@ def headline(found: Drift) -> str:
             return (
                 f"No single step of {len(asked)} shows drift, but the last period is told from "
                 f"the first, {_percent(whole)} right where chance is 50 %."
+            )
+        most = max(asked, key=lambda pair: pair.told.accuracy if pair.told else 0)
+        if most.told is not None and most.told.accuracy > _FAR and "groups" in found.notes:
+            return (
+                f"Nothing is proven, since periods have few groups, but much may move: "
+                f"{_step(found, most)} are told apart where chance is 50 %."
             )
         return f"No drift: none of {len(asked)} steps can be told apart better than by chance."
     most = max(moved, key=lambda pair: pair.told.accuracy if pair.told else 0)

@@ -239,7 +239,7 @@ def parts(groups: Sequence[Hashable], first: int = 0) -> list[NDArray[np.int64]]
     """
     _, owner = np.unique(np.array(list(groups)).astype(str), return_inverse=True)
     order = np.argsort(owner, kind="stable")
-    ends = np.cumsum(np.bincount(owner))[:-1] if len(owner) else []
+    ends = np.cumsum(np.bincount(owner, minlength=1))[:-1]
     return [one + first for one in np.split(order, ends)]
 
 
@@ -280,7 +280,7 @@ def _centred(array: NDArray[Any]) -> tuple[Floats, Floats]:
         block = array[start : start + _ROWS_AT_ONCE].astype(np.float64) - mean
         factor = np.concatenate([factor, block])
         if len(factor) > array.shape[1]:
-            factor = np.linalg.qr(factor, mode="r")
+            factor = np.asarray(np.linalg.qr(factor, mode="r"))
     return np.asarray(mean), factor / np.sqrt(len(array) - 1)
 
 

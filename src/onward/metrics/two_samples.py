@@ -5,6 +5,7 @@ References
 Lopez-Paz and Oquab. "Revisiting Classifier Two-Sample Tests." ICLR 2017.
 """
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -16,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from onward.metrics.inputs import Floats
 
 _PENALTIES = np.logspace(-3, 3, 13)
-LEAST_GROUPS = 4
-"""How many groups a period has at least: two to learn from and two to be tested on."""
+LEAST_GROUPS = 2
+"""How many groups a period has at least: one to learn from and one to be tested on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,8 @@ def told_apart(
     out one sample of that half at a time, scores the other. Under no drift the two halves err alike
     (each is learned from what tests the other), so that together they are worth no more than one:
     the interval is Wilson's for half of the effective number of samples, which is what the spread
-    over groups leaves of them, and never more than there are.
+    over groups leaves of them, and never more than there are. A period of a few groups, such as
+    drives, is known no better than so many groups are: Student's quantile for the fewer of them.
 
     Why: a distance says how far, this says how surely, and its scores say which samples. A sample
     of a group that was learned from, such as the same emoji in the other period, would give the
@@ -127,7 +129,8 @@ def told_apart(
     most = 4 * count_a * count_b / (count_a + count_b)
     effective = min(accuracy * (1 - accuracy) / variance, most) if variance > 0 else most
     # Both halves count as one, and few groups know their own spread badly.
-    effective *= (_normal(level) / _student(level, max(groups // 2 - 1, 1))) ** 2 / 2
+    fewest = min(len(np.unique(group[later == side])) for side in (False, True))
+    effective *= (_normal(level) / _student(level, fewest - 1)) ** 2 / 2
     low, high, p = _wilson(accuracy, effective, level)
     auc = float(np.mean([_auc(scores[half == side], later[half == side]) for side in (0, 1)]))
     return Told(accuracy, low, high, auc, p, scores[~later], scores[later], groups)
@@ -174,7 +177,7 @@ def _halves(group: NDArray[Any], later: NDArray[np.bool_], seed: int) -> NDArray
                 f"expected at least {LEAST_GROUPS} groups in {name}, so that some can be held out, "
                 f"got {int(there.sum())}"
             )
-    return second[group]
+    return np.asarray(second[group])
 
 
 def _learned(values: Floats, later: NDArray[np.bool_]) -> Any:
@@ -231,6 +234,10 @@ def _normal(level: float) -> float:
 
 def _student(level: float, freedom: int) -> float:
     """Return the quantile of Student's distribution, by its expansion about the normal one."""
+    if freedom == 1:
+        return math.tan(math.pi / 2 * (1 - level))
+    if freedom == 2:
+        return (1 - level) / math.sqrt(2 * (1 - level / 2) * (level / 2))
     z = _normal(level)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
