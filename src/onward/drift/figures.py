@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from onward.drift.hurts import Hurt
 from onward.report.figures_time import period_axis
 from onward.report.labels import short
-from onward.report.style import BAR, COLOURS, DOT, FAINT, INK, RULE, styled
+from onward.report.style import BAR, COLOURS, DOT, FAINT, RULE, styled
 
 FIRST, STEP = COLOURS[0], COLOURS[1]
 
@@ -23,35 +22,32 @@ class Line:
     """
 
     name: str
+    colour: str
     values: Sequence[float]
     low: Sequence[float]
     high: Sequence[float]
     certain: Sequence[bool]
-    colour: str
 
 
 @styled
-def over_time(lines: Sequence[Line], periods: Sequence[str], label: str) -> Figure:
-    """Draw distances over time; grey bands are where they would be without drift.
+def over_time(
+    line: Line, periods: Sequence[str], label: str, limits: tuple[float, float]
+) -> Figure:
+    """Draw a distance over time; the grey band is where it would be without drift.
 
     Parameters
     ----------
-    lines
-        Each with its band.
+    line
+        With its band.
     periods
         The names of the periods.
     label
         What is measured.
+    limits
+        The ends of the axis, so that two lines can be compared.
     """
-    figure = Figure(figsize=(4.8 if len(lines) == 1 else 9.6, 3.2), layout="constrained")
-    panels = figure.subplots(1, len(lines), sharey=True, squeeze=False)[0]
-    for axes, line in zip(panels, lines, strict=True):
-        _panel(axes, line, periods, room=42)
-    panels[0].set_ylabel(label)
-    return figure
-
-
-def _panel(axes: Axes, line: Line, periods: Sequence[str], room: int) -> None:
+    figure = Figure(figsize=(4.8, 3.1), layout="constrained")
+    axes = figure.subplots()
     values = np.array(line.values, float)
     known = np.flatnonzero(np.isfinite(values))
     low, high = np.array(line.low, float), np.array(line.high, float)
@@ -63,12 +59,14 @@ def _panel(axes: Axes, line: Line, periods: Sequence[str], room: int) -> None:
         axes.plot(
             shown, values[shown], "o", ms=6, mfc=face, mec=line.colour, mew=1.6, ls="none", zorder=3
         )
-    period_axis(axes, periods, room)
-    axes.set_title(line.name, fontsize=9.5, color=INK, loc="left")
+    period_axis(axes, periods, room=42)
+    axes.set_ylim(*limits)
+    axes.set_ylabel(label)
     axes.grid(axis="y", color=RULE, lw=0.8)
     axes.set_axisbelow(True)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
+    return figure
 
 
 @styled

@@ -159,9 +159,11 @@ def _hurt(method: str, records: Sequence[RunRecord], moved: "_Moved") -> Hurt:
             f"expected answers of {method} about at least three classes in two periods, with "
             f"{_LEAST} samples each, found fewer. A protocol that tests later periods has them"
         )
-    lost = [point.lost for point in points]
+    losses = [point.lost for point in points]
     units = [point.name for point in points]
-    found = {part: rank_correlation([p.drift[part] for p in points], lost, units) for part in PARTS}
+    found = {
+        part: rank_correlation([p.drift[part] for p in points], losses, units) for part in PARTS
+    }
     return Hurt(method, len(records), points, found)
 
 

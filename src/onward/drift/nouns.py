@@ -4,6 +4,7 @@ TiC-CLIP's appendix G.6 compares the distributions of these nouns between period
 """
 
 import hashlib
+import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from onward.drift.tags import Tags
 from onward.drift.texts import words_in
 from onward.errors import OnwardError
 from onward.models.sentences import Sentences
-from onward.types import Array
+from onward.types import Array, Rows
 
 NEAREST = 5
 MOST_NOUNS = 3000
@@ -65,7 +66,7 @@ def nearest_nouns(
     """
     nouns, sentences = find_nouns(wordnet), Sentences()
     each = max(MOST_CAPTIONS // len(parts), NEAREST)
-    chosen = [part.embedded[:: max(-(-len(part.drawn) // each), 1)] for part in parts]
+    chosen = [_some(part, each) for part in parts]
     vocabulary = _vocabulary([texts[row] for rows in chosen for row in rows], nouns)
     if len(vocabulary) < NEAREST:
         raise OnwardError(
@@ -97,6 +98,12 @@ def nearest_nouns(
         f"meaning; {sum(map(len, chosen)):,} captions"
     )
     return Named(Tags("nouns", tuple(vocabulary), by_period), words)
+
+
+def _some(part: Slice, most: int) -> Rows:
+    """Return some rows of a period: those of the same groups as in others, where they come back."""
+    places = [zlib.crc32(name.encode()) for name in part.groups[part.drawn].tolist()]
+    return np.sort(part.embedded[np.argsort(places, kind="stable")[:most]])
 
 
 def _vocabulary(texts: Sequence[str], nouns: Nouns) -> list[str]:

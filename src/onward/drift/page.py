@@ -1,6 +1,6 @@
 """One HTML file that shows how data has moved: it opens anywhere, offline, and asks nobody."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,12 +8,14 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
 
 from onward.drift.figures import FIRST, STEP, Line, loss_against_drift, over_time
-from onward.drift.hurts import PARTS
+from onward.drift.hurts import PARTS, Hurt
 from onward.drift.measure import Drift
 from onward.drift.pairs import Measured, Pair
 from onward.drift.pictures import typical_of_change
+from onward.drift.slices import brief
 from onward.drift.texts import LEAST_WORDS
 from onward.drift.verdict import findings, headline
 from onward.errors import first_few
@@ -28,6 +30,10 @@ _MATRICES = {
     "frechet": "Fréchet distance of embeddings",
     "labels": "Total variation of labels",
     "nouns": "Total variation of nouns",
+}
+_AGAINST = {
+    True: ("against the first period", FIRST),
+    False: ("against the one before", STEP),
 }
 _MOST_NAMED = 24
 _PART_WORDS = {
@@ -63,7 +69,7 @@ def write_drift_page(found: Drift, out: Path, *, title: str | None = None) -> No
     text = render(
         "drift.html.j2",
         (),
-        title=title or f"How {found.benchmark.card.title} moves",
+        title=title or f"Drift of {found.benchmark.card.title.removeprefix('Your data: ')}",
         headline=headline(found),
         found=found,
         findings=findings(found),
@@ -85,62 +91,55 @@ def write_drift_page(found: Drift, out: Path, *, title: str | None = None) -> No
 
 
 def _curves(found: Drift, studio: Studio) -> list[Plot]:
-    names = [part.name for part in found.parts]
-    kinds = [
+    kinds: list[tuple[str, str, Callable[[Pair], Measured | None]]] = [
         ("Fréchet distance", "Fréchet distance of embeddings", lambda p: p.frechet),
         ("Labels", "total variation of labels", lambda p: p.tags.get("labels")),
         ("Nouns", "total variation of nouns", lambda p: p.tags.get("nouns")),
     ]
     plots: list[Plot] = []
     for title, label, measured in kinds:
-        if not any(measured(pair) for pair in found.pairs):
-            continue
-        against = [
-            _line("against the first period", FIRST, found, measured, to_first=True),
-            _line("against the one before", STEP, found, measured, to_first=False),
-        ]
-        rows = [[line.name, *(_number(value) for value in line.values)] for line in against]
-        rows += [
-            [f"{line.name}, 95 % without drift", *(_number(value) for value in line.high)]
-            for line in against
-        ]
-        plots += studio.show(
-            _drawn(against, names, label),
-            Plot(
-                title=title,
-                caption=f"{label[0].upper()}{label[1:]}, period by period. The grey band is where "
-                "it would be without drift at the same numbers of samples, 5 to 95 %; a hollow "
-                "dot is no more than chance.",
-                alt=f"{label} over time, against the first period and against the one before.",
-                numbers=Numbers(["period", *names], rows),
-            ),
-            {},
-        )
-    told = [
-        _accuracy("against the first period", FIRST, found, to_first=True),
-        _accuracy("against the one before", STEP, found, to_first=False),
-    ]
+        if any(measured(pair) for pair in found.pairs):
+            lines = [_line(found, measured, to_first=first) for first in (True, False)]
+            plots += _shown(found, lines, title, label, "95 % without drift", studio)
     if any(pair.told for pair in found.pairs):
-        plots += studio.show(
-            _drawn(told, names, "recognised, %"),
-            Plot(
-                title="Told apart",
-                caption="How well a linear classifier tells two periods apart, on groups that it "
-                "has not seen. The band is the 95 % interval; 50 % is chance, and a filled dot is "
-                "more than chance after Holm's rule over all pairs.",
-                alt="Accuracy of telling periods apart, over time.",
-                numbers=Numbers(
-                    ["period", *names],
-                    [[line.name, *(_number(value) for value in line.values)] for line in told],
-                ),
-            ),
-            {},
-        )
+        lines = [_accuracy(found, to_first=first) for first in (True, False)]
+        plots += _shown(found, lines, "Told apart", "recognised, %", "upper end", studio)
     return plots
 
 
-def _drawn(lines: Sequence[Line], names: Sequence[str], label: str) -> Any:
-    return lambda: over_time(lines, names, label)
+def _shown(
+    found: Drift, lines: Sequence[Line], title: str, label: str, above: str, studio: Studio
+) -> list[Plot]:
+    names = [part.name for part in found.parts]
+    ends = [end for line in lines for part in (line.values, line.low, line.high) for end in part]
+    low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
+    # A distance begins at zero; what is measured in percent begins where chance is.
+    limits = (min(low, 50.0) if low > 1 else 0.0, high + 0.06 * (high - low) + 1e-9)
+    plots: list[Plot] = []
+    for line in lines:
+        words = Plot(
+            title=f"{title}, {line.name}",
+            caption="",
+            alt=f"{label} {line.name}: "
+            + ", ".join(
+                f"{name} {_number(value)}" for name, value in zip(names, line.values, strict=True)
+            ),
+            numbers=Numbers(
+                ["period", title, above],
+                [
+                    [name, _number(value), _number(top)]
+                    for name, value, top in zip(names, line.values, line.high, strict=True)
+                ],
+            ),
+        )
+        plots += studio.show(_drawn(line, names, label, limits), words, {})
+    return plots
+
+
+def _drawn(
+    line: Line, names: Sequence[str], label: str, limits: tuple[float, float]
+) -> Callable[[], Figure]:
+    return lambda: over_time(line, [brief(name) for name in names], label, limits)
 
 
 def _chosen(found: Drift, *, to_first: bool) -> dict[int, Pair]:
@@ -151,7 +150,7 @@ def _chosen(found: Drift, *, to_first: bool) -> dict[int, Pair]:
     }
 
 
-def _line(name: str, colour: str, found: Drift, measured: Any, *, to_first: bool) -> Line:
+def _line(found: Drift, measured: Callable[[Pair], Measured | None], *, to_first: bool) -> Line:
     pairs, size = _chosen(found, to_first=to_first), len(found.parts)
     values: list[Measured | None] = [
         measured(pairs[at]) if at in pairs else None for at in range(size)
@@ -159,25 +158,23 @@ def _line(name: str, colour: str, found: Drift, measured: Any, *, to_first: bool
     nan = float("nan")
     low = [nan if one is None else float(np.quantile(one.null, 0.05)) for one in values]
     return Line(
-        name,
+        *_AGAINST[to_first],
         [nan if one is None else one.distance for one in values],
         low,
         [nan if one is None else one.high for one in values],
         [one is not None and one.above for one in values],
-        colour,
     )
 
 
-def _accuracy(name: str, colour: str, found: Drift, *, to_first: bool) -> Line:
+def _accuracy(found: Drift, *, to_first: bool) -> Line:
     pairs, size, nan = _chosen(found, to_first=to_first), len(found.parts), float("nan")
     told = [pairs[at].told if at in pairs else None for at in range(size)]
     return Line(
-        name,
+        *_AGAINST[to_first],
         [nan if one is None else 100 * one.accuracy for one in told],
         [nan if one is None else 100 * one.low for one in told],
         [nan if one is None else 100 * one.high for one in told],
         [at in pairs and pairs[at].drift for at in range(size)],
-        colour,
     )
 
 
@@ -265,7 +262,7 @@ def _hurt_plots(found: Drift, studio: Studio) -> list[list[Plot]]:
     return told
 
 
-def _scatter(hurt: Any, part: str) -> Any:
+def _scatter(hurt: Hurt, part: str) -> Callable[[], Figure]:
     return lambda: loss_against_drift(hurt, part, _PART_WORDS[part])
 
 

@@ -83,6 +83,17 @@ def slices(
     return found, Tags("labels", stream[-1].classes, labels)
 
 
+def brief(name: str) -> str:
+    """Return a name of a period that is short: of a span of time, where it begins.
+
+    Examples
+    --------
+    >>> brief("2017-05"), brief("2005-03-14..2009-09-28")
+    ('2017-05', '2005-03-14…')
+    """
+    return name.split("..")[0] + "…" if ".." in name else name
+
+
 def _samples(period: Period, *, pairs: bool) -> tuple[Rows, Array]:
     """Return the samples of a period, each once, and their labels, -1 where there is none.
 

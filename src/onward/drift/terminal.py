@@ -8,6 +8,7 @@ from rich.text import Text
 
 from onward.drift.measure import Drift
 from onward.drift.pairs import Measured, Pair
+from onward.drift.slices import brief
 from onward.drift.verdict import findings, headline
 from onward.report.summary import MISSING
 
@@ -22,7 +23,7 @@ def lines(found: Drift) -> Iterator[Table | Text]:
     yield _table(found)
     yield Text(
         "distances beside the 95 % quantile without drift at the same numbers of samples, bold "
-        "where above it; interval of 95 %, p after Holm's rule over all pairs",
+        "where above it; told apart with its 95 % interval, p after Holm's rule over all pairs",
         style="dim",
     )
     for finding in findings(found)[1:]:
@@ -34,7 +35,7 @@ def lines(found: Drift) -> Iterator[Table | Text]:
 def _table(found: Drift) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("from → to", no_wrap=True)
-    for name in ("Fréchet", "labels", "nouns", "told apart", "interval", "p"):
+    for name in ("Fréchet", "labels", "nouns", "told apart", "p"):
         if name != "nouns" or found.nouns is not None:
             table.add_column(name, justify="right", no_wrap=True)
     table.add_column("drift", no_wrap=True)
@@ -57,20 +58,19 @@ def _cells(found: Drift, pair: Pair) -> list[Text | str]:
     if found.nouns is not None:
         cells.append(_beside(pair.tags.get("nouns")))
     if told is None:
-        return [*cells, MISSING, "few groups", MISSING, ""]
+        return [*cells, "few groups", MISSING, ""]
     p = "<0.001" if pair.adjusted < 0.001 else f"{pair.adjusted:.3f}"
     return [
         *cells,
-        f"{100 * told.accuracy:.1f} %",
-        f"{100 * told.low:.1f} to {100 * told.high:.1f}",
+        f"{100 * told.accuracy:.1f} % ({100 * told.low:.0f} to {100 * told.high:.0f})",
         p,
         Text("yes", style="bold red") if pair.drift else "no",
     ]
 
 
 def _short(name: str) -> str:
-    """Return a name that leaves room for its numbers; of a span of time, where it begins."""
-    name = name.split("..")[0] + "…" if ".." in name else name
+    """Return a name that leaves room for numbers."""
+    name = brief(name)
     return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
 
 

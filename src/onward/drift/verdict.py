@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from onward.drift.measure import Drift
 from onward.drift.pairs import Pair
+from onward.drift.slices import brief
 from onward.drift.texts import LEAST_WORDS
 from onward.errors import first_few
 
@@ -55,8 +56,8 @@ def headline(found: Drift) -> str:
     names = found.parts
     return (
         f"The data moves in {len(moved)} of {len(asked)} steps, most from "
-        f"{names[most.before].name} to {names[most.after].name}: a classifier tells these two "
-        f"apart, {_percent(most)} right where chance is 50 %."
+        f"{brief(names[most.before].name)} to {brief(names[most.after].name)}: a classifier tells "
+        f"these two apart, {_percent(most)} right where chance is 50 %."
     )
 
 
@@ -80,7 +81,7 @@ def _when(found: Drift) -> Finding:
 
 def _how_far(found: Drift) -> Finding:
     whole = _ends(found) or found.pairs[-1]
-    first, last = found.parts[whole.before].name, found.parts[whole.after].name
+    first, last = (brief(found.parts[at].name) for at in (whole.before, whole.after))
     far, chance = whole.frechet.distance, whole.frechet.middle
     times = f"{far / chance:.1f} times what chance makes" if chance > 0 else "where chance makes 0"
     steps = [pair for pair in found.pairs if pair.neighbours]
@@ -169,11 +170,11 @@ def _ends(found: Drift) -> Pair | None:
 
 
 def _step_names(found: Drift, pair: Pair) -> str:
-    return f"from {found.parts[pair.before].name} to {found.parts[pair.after].name}"
+    return f"from {brief(found.parts[pair.before].name)} to {brief(found.parts[pair.after].name)}"
 
 
 def _step(found: Drift, pair: Pair) -> str:
-    names = f"{found.parts[pair.before].name} → {found.parts[pair.after].name}"
+    names = f"{brief(found.parts[pair.before].name)} → {brief(found.parts[pair.after].name)}"
     return f"{names} ({_percent(pair)})"
 
 

@@ -17,6 +17,9 @@ from onward.metrics.inputs import Floats, score_vector
 Distance = Callable[[NDArray[np.int64], NDArray[np.int64]], float]
 """A distance between two sets of samples, each given by their places among all of them."""
 
+Groups = Sequence[Hashable] | NDArray[Any]
+"""The group of each sample."""
+
 _ROWS_AT_ONCE = 1 << 13
 
 
@@ -117,8 +120,8 @@ def total_variation(
 
 def without_drift(
     distance: Distance,
-    groups_a: Sequence[Hashable],
-    groups_b: Sequence[Hashable],
+    groups_a: Groups,
+    groups_b: Groups,
     *,
     paired: bool = True,
     draws: int = 99,
@@ -177,8 +180,8 @@ def without_drift(
 
 def without_bias(
     distance: Distance,
-    groups_a: Sequence[Hashable],
-    groups_b: Sequence[Hashable],
+    groups_a: Groups,
+    groups_b: Groups,
     *,
     draws: int = 8,
     seed: int = 0,
@@ -229,7 +232,7 @@ def without_bias(
     return 2 * whole - float(np.mean(halves))
 
 
-def parts(groups: Sequence[Hashable], first: int = 0) -> list[NDArray[np.int64]]:
+def parts(groups: Groups, first: int = 0) -> list[NDArray[np.int64]]:
     """Return the places of the samples of each group, counted from the first one's place.
 
     Examples
@@ -244,7 +247,7 @@ def parts(groups: Sequence[Hashable], first: int = 0) -> list[NDArray[np.int64]]
 
 
 def _twins(
-    groups_a: Sequence[Hashable], groups_b: Sequence[Hashable], *, paired: bool
+    groups_a: Groups, groups_b: Groups, *, paired: bool
 ) -> tuple[list[list[NDArray[np.int64]]], list[list[NDArray[np.int64]]]]:
     """Return of either side the parts of groups in both, in one order, and of those in it alone."""
     sides = parts(groups_a), parts(groups_b, len(groups_a))

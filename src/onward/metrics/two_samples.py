@@ -6,7 +6,7 @@ Lopez-Paz and Oquab. "Revisiting Classifier Two-Sample Tests." ICLR 2017.
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onward.metrics.drift import Groups
 from onward.metrics.inputs import Floats
 
 _PENALTIES = np.logspace(-3, 3, 13)
@@ -56,8 +57,8 @@ class Told:
 def told_apart(
     a: ArrayLike,
     b: ArrayLike,
-    groups_a: Sequence[Hashable] | None = None,
-    groups_b: Sequence[Hashable] | None = None,
+    groups_a: Groups | None = None,
+    groups_b: Groups | None = None,
     *,
     level: float = 0.05,
     seed: int = 0,
