@@ -1,6 +1,5 @@
 """Two periods compared: how far apart, how surely, and what that would be without drift."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,8 @@ from onward.metrics.inputs import Floats
 from onward.metrics.two_samples import LEAST_GROUPS, Told, told_apart
 from onward.types import Rows
 
+# Where nothing has changed, a deal is as far apart as what was seen, but for rounding.
+_TIE = 1e-9
 HIGH = 0.95
 """The quantile of distances without drift that a distance is held against."""
 
@@ -32,7 +33,8 @@ class Measured:
     @property
     def p(self) -> float:
         """The share of deals by chance that are as far apart, the seen one counted along."""
-        return (1 + int((self.null >= self.distance).sum())) / (1 + len(self.null))
+        reached = self.null >= self.distance - _TIE * abs(self.distance)
+        return (1 + int(reached.sum())) / (1 + len(self.null))
 
     @property
     def middle(self) -> float:
@@ -47,7 +49,7 @@ class Measured:
     @property
     def above(self) -> bool:
         """Whether it is larger than chance makes it 19 times out of 20."""
-        return self.distance > self.high
+        return self.distance > self.high + _TIE * (1 + abs(self.high))
 
     def to_json(self, name: str = "distance") -> dict[str, Any]:
         """Return plain data."""
@@ -159,6 +161,3 @@ def classified(one: Slice, other: Slice, held: Measuring) -> tuple[Told | None, 
         return told_apart(a, b, *groups, level=held.level, seed=held.seed), ""
     except ValueError as error:
         return None, str(error)
-
-
-Watch = Callable[[int], None]
