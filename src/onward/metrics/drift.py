@@ -45,14 +45,9 @@ def frechet_distance(a: ArrayLike, b: ArrayLike) -> float:
 
     Examples
     --------
-    Two points at distance 2 on a line, and the same two moved by 3: only the mean has changed.
-
-    >>> frechet_distance([[0.0], [2.0]], [[3.0], [5.0]])
+    >>> frechet_distance([[0.0], [2.0]], [[3.0], [5.0]])  # moved by 3, as wide as before
     9.0
-
-    Twice as wide: the deviations are √2 and 2√2.
-
-    >>> round(frechet_distance([[-1.0], [1.0]], [[-2.0], [2.0]]), 12)
+    >>> round(frechet_distance([[-1.0], [1.0]], [[-2.0], [2.0]]), 12)  # deviations √2 and 2√2
     2.0
 
     References
@@ -152,6 +147,7 @@ def without_drift(
 
     Examples
     --------
+    >>> import numpy as np
     >>> values = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
     >>> def apart(a, b):
     ...     return float(abs(values[a].mean() - values[b].mean()))

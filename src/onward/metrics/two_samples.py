@@ -91,6 +91,7 @@ def told_apart(
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> a, b = rng.normal(size=(200, 5)), rng.normal(size=(200, 5))
     >>> found = told_apart(a, b + [2, 0, 0, 0, 0])  # two deviations apart: 84 % at best
