@@ -92,7 +92,10 @@ class Drift:
             },
             "level": self.held.level,
             "pairs": [self._pair(pair) for pair in self.pairs],
-            "matrices": {name: values.tolist() for name, values in self.matrices.items()},
+            "matrices": {
+                name: [[_known(value) for value in row] for row in values.tolist()]
+                for name, values in self.matrices.items()
+            },
             "notes": dict(self.notes),
         }
         for tags, word, least in ((self.labels, "classes", 1), (self.words, "words", LEAST_WORDS)):
@@ -230,6 +233,10 @@ def pairs_of(periods: int) -> list[tuple[int, int]]:
     found = [(0, after) for after in range(1, periods)]
     found += [(after - 1, after) for after in range(2, periods)]
     return sorted(found, key=lambda pair: (pair[1], pair[0]))
+
+
+def _known(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
 def _own(stream: Stream, rows: Rows) -> Embedding:
