@@ -14,6 +14,7 @@ from onward.cli import (
     curate,
     data,
     demo,
+    drift,
     evaluate,
     leaderboard,
     listing,
@@ -52,6 +53,7 @@ app.command("leaderboard")(leaderboard.leaderboard)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
 app.command("budget")(budget.budget)
+app.command("drift")(drift.drift)
 app.add_typer(check.app, name="check")
 app.add_typer(data.app, name="data")
 app.add_typer(curate.app, name="curate")

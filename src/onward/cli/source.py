@@ -70,6 +70,7 @@ _LOADED = {
 }
 FAMILIES = {"clad": "SSLAD-2D", "tic": "TiC-CLIP's data"}
 """Names of official data, for which a folder is given, and what is in that folder."""
+_OF_TRAINING = ("model", "backbone", "weights", "curve", "scale")
 # Options whose name in `onward.load` is another than on the command line.
 _RENAMED = {"feature_column": "feature_columns"}
 _CHOSEN = {
@@ -102,6 +103,27 @@ def with_data(command: Callable[..., None]) -> Callable[..., None]:
     chosen = {"protocol": _CHOSEN["protocol"], **_LOADED}
     options = [_keyword(name, kind) for name, kind in chosen.items()]
     return _extended(command, [_positional("data", data), *options], _source_of_data)
+
+
+def with_data_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command ``--data``, ``--benchmark`` and the options of data, and hand it a `Source`.
+
+    What is trained on the data is not asked: a command may have a ``--model`` of its own.
+    """
+    loaded = {name: kind for name, kind in _LOADED.items() if name not in _OF_TRAINING}
+    chosen = {
+        "data": _CHOSEN["data"],
+        "benchmark": _option(str, "As which benchmark data is read. Default: by what is there."),
+        "protocol": _CHOSEN["protocol"],
+        **loaded,
+    }
+    return _extended(command, [_keyword(name, kind) for name, kind in chosen.items()], _any_source)
+
+
+def _any_source(data: str | None = None, benchmark: str | None = None, **given: Any) -> Source:
+    if benchmark is not None:
+        return made_source(benchmark, data=data, **given)
+    return _source_of_data("emoji" if data is None else data, **given)
 
 
 def _source_of_data(data: str, **given: Any) -> Source:

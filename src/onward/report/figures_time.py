@@ -52,7 +52,7 @@ def score_over_time(
         )
         axes.plot(known, mean, color=colour, lw=2, marker="o", ms=4, gid=label)
         ends[label] = (float(known[-1]), float(mean[-1]))
-    _period_axis(axes, periods, room=42)
+    period_axis(axes, periods, room=42)
     percent_axis(axes, score)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
@@ -95,7 +95,7 @@ def class_mix(periods: Mapping[str, Mapping[str, int]]) -> Figure:
             middle = bottom[-1] + share[-1] / 2
             axes.text(len(periods) - 0.45, middle, name, va="center", fontsize=8.5)
         bottom += share
-    _period_axis(axes, list(periods), room=100)
+    period_axis(axes, list(periods), room=100)
     axes.set(xlim=(-0.5, len(periods) - 0.5), ylim=(0, 100))
     axes.yaxis.set_major_formatter("{x:g} %")
     axes.set_ylabel("of a period's samples")
@@ -104,7 +104,7 @@ def class_mix(periods: Mapping[str, Mapping[str, int]]) -> Figure:
     return figure
 
 
-def _period_axis(axes: Axes, periods: Sequence[str], room: int) -> None:
+def period_axis(axes: Axes, periods: Sequence[str], room: int) -> None:
     """Name the periods; aslant where there is no room for so many letters."""
     every = max(1, -(-len(periods) // _MOST_TICKS))
     shown = range(0, len(periods), every)

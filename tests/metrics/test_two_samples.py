@@ -1,0 +1,92 @@
+"""The classifier test: rare false alarms, groups kept apart, what it is sure about."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from onward.metrics.two_samples import _student, holm, told_apart
+
+
+def test_false_alarms_are_rare_and_the_interval_agrees() -> None:
+    rng, alarms = np.random.default_rng(0), 0
+    for trial in range(100):
+        a, b = rng.normal(size=(2, 40, 6))
+        found = told_apart(a, b, seed=trial)
+        assert (found.p <= 0.05) == (not found.low <= 0.5 <= found.high)
+        alarms += found.p <= 0.05
+    assert alarms <= 10
+
+
+def test_false_alarms_are_rare_where_samples_of_a_group_are_alike() -> None:
+    rng, alarms = np.random.default_rng(1), 0
+    for trial in range(100):
+        centres = rng.normal(size=(24, 6))
+        values = np.repeat(centres, 10, axis=0) + 0.1 * rng.normal(size=(240, 6))
+        groups = np.repeat(np.arange(24), 10)
+        found = told_apart(values[:120], values[120:], groups[:120], groups[120:], seed=trial)
+        alarms += found.p <= 0.05
+    assert alarms <= 10
+
+
+def test_uneven_periods_are_told_apart_no_better_for_it() -> None:
+    rng = np.random.default_rng(2)
+    found = told_apart(rng.normal(size=(400, 4)), rng.normal(size=(30, 4)))
+    assert found.low < 0.5 < found.high
+    moved = told_apart(rng.normal(size=(400, 4)), rng.normal(size=(60, 4)) + 1.5)
+    assert moved.low > 0.6
+    assert 0.8 < moved.auc <= 1
+
+
+def test_more_numbers_than_samples_and_numbers_that_never_change() -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(2, 60, 200))
+    b[:, 0] += 4
+    a[:, 1] = b[:, 1] = 7
+    found = told_apart(a, b)
+    assert found.p < 0.05
+    assert np.isfinite(found.scores_a).all()
+
+
+def test_what_is_the_same_thing_in_both_gives_nothing_away() -> None:
+    rng = np.random.default_rng(4)
+    things = rng.normal(size=(150, 5))
+    found = told_apart(things, things, range(150), range(150))
+    assert found.accuracy == pytest.approx(0.5)
+    assert found.p > 0.9
+
+
+def test_scores_say_who_is_typical() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(size=(2, 200, 3))
+    b[:100, 0] += 5
+    found = told_apart(a, b)
+    assert set(np.argsort(-found.scores_b)[:50].tolist()) <= set(range(100))
+
+
+def test_too_few_groups_are_refused() -> None:
+    values = np.random.default_rng(6).normal(size=(40, 3))
+    with pytest.raises(ValueError, match=r"at least 2 groups in b, .* got 1"):
+        told_apart(values[:20], values[20:], range(20), [100] * 20)
+
+
+def test_two_groups_prove_little_and_six_prove_it() -> None:
+    rng = np.random.default_rng(7)
+    a, b = rng.normal(size=(2, 120, 3))
+    b[:, 0] += 9
+    few = told_apart(a, b, np.arange(120) // 20, 10 + np.arange(120) // 60)
+    more = told_apart(a, b, np.arange(120) // 20, 10 + np.arange(120) // 20)
+    assert few.accuracy == more.accuracy == 1
+    assert 0.01 < few.p < 0.1
+    assert more.p < 0.001
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 5, 30])
+def test_students_quantile(freedom: int) -> None:
+    expected = scipy.stats.t.ppf(0.975, freedom)
+    assert _student(0.05, freedom) == pytest.approx(expected, rel=0.01)
+
+
+def test_holm_against_its_definition() -> None:
+    assert holm([0.02, 0.01, 0.04, 0.03]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([]) == []
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
