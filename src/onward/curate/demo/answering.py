@@ -1,8 +1,8 @@
 """A real campaign, answered by annotators who are simulated: every rule of voting is the real one.
 
 Each has a clock of their own. Whoever's is the earliest is asked next, by the functions that the
-server calls for a page, and answers some seconds later. All that decides what comes next lies in the
-campaign: after a kill it goes on as if nothing had happened.
+server calls for a page, and answers some seconds later. All that decides what comes next lies in
+the campaign: after a kill it goes on as if nothing had happened.
 """
 
 import heapq
@@ -144,7 +144,8 @@ def _answer(
 ) -> int:
     """Answer a question; return when."""
     name, kind = campaign.db.execute(
-        "select i.id, q.kind from questions q join items i using (item) where question = ?", (question,)
+        "select i.id, q.kind from questions q join items i using (item) where question = ?",
+        (question,),
     ).fetchone()
     concepts = [one.name for one in campaign.concepts.found]
     times = int(kind == "repeat")
