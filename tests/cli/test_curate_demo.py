@@ -15,6 +15,6 @@ def test_the_help_says_what_it_does(onward: Terminal) -> None:
 def test_a_folder_of_something_else_is_left_alone(onward: Terminal, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     code, _, err = onward("curate", "demo", "--out", tmp_path)
-    assert code == 1
+    assert code == 2
     assert "onward curate demo, found other files" in " ".join(err.split())
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -15,7 +15,7 @@ _TRUE = COLOURS[1]
 @styled
 def people_figure(people: Sequence[Mapping[str, Any]], pass_mark: float) -> Figure:
     """Draw each annotator's share of right answers: on gold with its interval, and in truth."""
-    figure = Figure(figsize=(6.2, 1.1 + 0.32 * len(people)), layout="constrained")
+    figure = Figure(figsize=(4.9, 1.1 + 0.32 * len(people)), layout="constrained")
     axes = figure.subplots()
     for row, one in enumerate(people):
         low, high = (100 * end for end in one["interval"])
@@ -30,14 +30,14 @@ def people_figure(people: Sequence[Mapping[str, Any]], pass_mark: float) -> Figu
     _rows(axes, names)
     axes.set_xlim(min(40.0, *(100 * one["interval"][0] for one in people)) - 2, 101)
     axes.set_xlabel("right answers")
-    _name(figure, {"on gold questions, 95 % interval": (DOT, "o"), "in truth": (_TRUE, "D")})
+    _name(figure, {"on gold, 95 % interval": (DOT, "o"), "in truth": (_TRUE, "D")})
     return figure
 
 
 @styled
 def error_figure(error: Mapping[str, Any]) -> Figure:
     """Draw the estimated label error with its interval, and the true one."""
-    figure = Figure(figsize=(6.2, 1.5), layout="constrained")
+    figure = Figure(figsize=(4.9, 1.5), layout="constrained")
     axes = figure.subplots()
     found = error["estimated"]
     axes.plot([100 * found["low"], 100 * found["high"]], [0, 0], color=BAR, lw=9)
@@ -46,7 +46,7 @@ def error_figure(error: Mapping[str, Any]) -> Figure:
     _rows(axes, [""])
     axes.set_xlim(0, 1.08 * 100 * max(found["high"], error["true"]))
     axes.set_xlabel("wrong labels")
-    _name(figure, {"estimated from votes, 95 % interval": (DOT, "o"), "in truth": (_TRUE, "D")})
+    _name(figure, {"estimated, 95 % interval": (DOT, "o"), "in truth": (_TRUE, "D")})
     return figure
 
 

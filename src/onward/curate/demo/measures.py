@@ -1,5 +1,6 @@
 """What only those can measure who drew the pool: estimates beside the truth."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,20 +31,28 @@ def measured(
     return {
         "precision": _precision(candidates.to_pylist(), truth),
         "agreement": {
-            "krippendorff_alpha": seen.alpha_single,
-            "of_sets": seen.alpha_sets,
+            "krippendorff_alpha": _known(seen.alpha_single),
+            "of_sets": _known(seen.alpha_sets),
         },
         "annotators": _people(seen.people, at, truth),
         "label_error": {"true": true_label_error(at.art, labelled), "estimated": estimate},
         "cost": _cost(counts),
         "run": {
             one.label: {
-                name: {"mean": one.metrics[name].mean, "deviation": one.metrics[name].deviation}
+                name: {
+                    "mean": _known(one.metrics[name].mean),
+                    "deviation": _known(one.metrics[name].deviation),
+                }
                 for name in ("next_domain", "forward_transfer")
             }
             for one in summarise(records)
         },
     }
+
+
+def _known(value: float) -> float | None:
+    """Return a number, or None where there is none: JSON has no word for that."""
+    return None if math.isnan(value) else value
 
 
 def _precision(

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from matplotlib.figure import Figure
 
 from onward.curate.demo.art import CONCEPTS, true_pictures
 from onward.curate.demo.figures import error_figure, people_figure
@@ -13,7 +15,8 @@ from onward.curate.demo.pictures import candidate_shots, dataset_sheet, disputes
 from onward.curate.demo.size import Folders
 from onward.files import write_atomic
 from onward.report.content_figures import Numbers, Plot, Studio
-from onward.report.figures import score_matrices
+from onward.report.content_maps import Cells, maps, scales
+from onward.report.figures import score_limits
 from onward.report.pictures.next_period import next_period_picture
 from onward.report.rendering import render
 from onward.report.summary import Summary, summarise
@@ -22,7 +25,7 @@ from onward.report.words import metric_words
 from onward.results.record import RunRecord
 
 _METRICS = ("next_domain", "forward_transfer")
-_OF_THE_PAPER = 0.01
+_OF_THE_PAPER = "1 %, of 7.8 million images"
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ def write_demo_page(
     studio = Studio()
     text = render(
         "curate_demo.html.j2",
-        (),
+        ("table.js", "page.js"),
         title="From a pool to a stream",
         counts=counts,
         stages=_stages(counts),
@@ -66,6 +69,8 @@ def write_demo_page(
         error=_error(counts, studio),
         sheet=dataset_sheet(at.dataset, counts["export"]["classes"]),
         runs=_runs(summaries, studio),
+        scales=scales(),
+        maps=maps(summaries, score_limits(summaries), _numbers(summaries), Cells()),
         scores=[
             (one.label, [one.metrics[name].percent() for name in _METRICS]) for one in summaries
         ],
@@ -169,8 +174,8 @@ def _findings(counts: Mapping[str, Any], summaries: Sequence[Summary]) -> list[F
             "What did it cost?",
             f"{100 * cost['share']:.1f} % of the answers that the whole pool would take.",
             f"{cost['answers']:,} answers, gold and repeats among them, instead of "
-            f"{cost['answers_for_the_pool']:,}. CLEAR says {100 * _OF_THE_PAPER:.0f} %, of a pool "
-            "three hundred times as large; the share falls as a pool grows.",
+            f"{cost['answers_for_the_pool']:,}. CLEAR says {_OF_THE_PAPER}: the "
+            "share falls as a pool grows.",
         ),
         Finding(
             "Is a model right tomorrow?",
@@ -216,19 +221,21 @@ def _error(counts: Mapping[str, Any], studio: Studio) -> list[Plot]:
     return studio.show(lambda: error_figure(error), words, {})
 
 
+def _numbers(summaries: Sequence[Summary]) -> dict[str, int]:
+    """Give each method the number of its colour, as figures do."""
+    return {label: at for at, label in enumerate(sorted({one.label for one in summaries}))}
+
+
 def _runs(summaries: Sequence[Summary], studio: Studio) -> list[Plot]:
-    words = Plot(
-        "Every model, every bucket",
-        "Mean score matrix of each method",
-        "Each row is a model, named by the last bucket it has learned, each column a bucket it is "
-        "tested on. Right answers in percent, mean over seeds. Hatched cells are not tested.",
-    )
-    shown = studio.show(lambda: score_matrices(summaries), words, {})
-    numbers = {one.label: at for at, one in enumerate(summaries)}
+    numbers, shown = _numbers(summaries), list[Plot]()
     for picture in next_period_picture(summaries, None):
         words = Plot(picture.title, picture.alt, picture.caption)
-        shown += studio.show(lambda drawn=picture.figure: drawn, words, numbers)
+        shown += studio.show(partial(_same, picture.figure), words, numbers)
     return shown
+
+
+def _same(figure: Figure) -> Figure:
+    return figure
 
 
 def _commands(at: Folders, counts: Mapping[str, Any]) -> list[str]:

@@ -160,7 +160,7 @@ def _side_by_side(places: Sequence[Place]) -> str:
     strip = Image.new("RGB", (max(len(places), 1) * (_SIDE + _GAP), _SIDE), "white")
     for number, place in enumerate(places):
         try:
-            with opened_image(place.read(), lambda name=place.id: name) as image:
+            with opened_image(place.read(), place.path.as_posix) as image:
                 small = image.convert("RGB").resize((_SIDE, _SIDE), Image.Resampling.LANCZOS)
         except (OnwardError, OSError):
             continue  # one of those that were cut short
