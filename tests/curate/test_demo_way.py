@@ -16,12 +16,10 @@ from onward.curate.demo.whole_way import whole_way
 from onward.curate.stage import open_stage
 from onward.errors import OnwardError
 
-pytestmark = pytest.mark.slow
-
 TINY = Size(
     renderings=1,
     every=8,
-    steps=20,
+    steps=8,
     buckets=3,
     top=8,
     background=6,
@@ -107,6 +105,7 @@ def test_the_same_again_is_there_and_another_is_refused(way: Any) -> None:
         whole_way(out, size=TINY, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["pool", "retrieve", "review", "run"])
 def test_a_kill_changes_nothing(way: Any, stage: str, tmp_path: Path) -> None:
     _, counts, _ = way

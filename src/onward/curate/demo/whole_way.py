@@ -125,8 +125,8 @@ class _Way:
                     seed=self._seed,
                 )
                 step(1)
-            write_atomic(told, json.dumps(counts).encode())
             write_atomic(self._concepts, write_concepts(CONCEPTS))
+            write_atomic(told, json.dumps(counts).encode())
         return dict(json.loads(told.read_text("utf-8")))
 
     def _pool(self) -> Mapping[str, Any]:
