@@ -25,9 +25,9 @@ def demo(
     """See the whole way on emoji art whose truth is known: one page, offline, in minutes.
 
     A pool of dated art with much in the way, a small CLIP trained on its earliest period, ten
-    concepts, annotators who are simulated, a finished dataset and runs on it. Every verb of
-    onward curate is gone through; each stage is a folder below OUT. After Ctrl-C or a kill, the
-    same command goes on where it stopped.
+    concepts, annotators who are simulated, a finished dataset and runs on it. It goes through pool,
+    embed, retrieve, preview, review, accept and export; each stage is a folder below OUT. After
+    Ctrl-C or a kill, the same command goes on where it stopped.
     """
     need("polars", "narwhals")
     from onward.curate.demo.size import PAGE, Voice

@@ -1,4 +1,4 @@
-"""``onward curate demo``: every verb, one after the other, on art whose truth is known."""
+"""``onward curate demo``: one verb after the other, on art whose truth is known."""
 
 import csv
 import io
