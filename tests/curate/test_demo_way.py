@@ -19,7 +19,7 @@ from onward.errors import OnwardError
 TINY = Size(
     renderings=1,
     every=8,
-    steps=8,
+    steps=20,
     buckets=3,
     top=8,
     background=6,
