@@ -97,7 +97,7 @@ def test_vectors_that_are_there_and_queries_that_are_there(
         (("embed", "--embeddings", "a", "--pool", "nowhere"), "onward curate pool has written"),
         (("retrieve", "a", "--concepts", "clear10"), "--model or --queries"),
         (("retrieve", "a", "--concepts", "c", "--queries", "q", "--sub-queries"), "--sub-queries"),
-        (("retrieve", "a", "--concepts", "c", "--queries", "q"), "found no such file"),
+        (("retrieve", "a", "--concepts", "c", "--queries", "q"), "found no file at c"),
         (("retrieve", "a", "--concepts", "clear10", "--queries", "q"), "found none at a"),
         (("preview", "a", "--images", "b"), "onward curate retrieve has written"),
     ],

@@ -192,6 +192,11 @@ def test_copies_count_once(tmp_path: Path) -> None:
     assert chosen(stage, 0) == {"BACKGROUND": ["u"], "red": ["x", "y", "z"]}
 
 
+def test_concepts_that_are_nowhere_are_named() -> None:
+    with pytest.raises(OnwardError, match="or clear10, found no file at clear12"):
+        find_concepts("clear12")
+
+
 def test_the_packaged_concepts_are_those_of_the_supplement() -> None:
     found = find_concepts("clear10")
     assert found.names == (

@@ -28,6 +28,7 @@ NOT_RUN = {
         "a cluster of machines",
     ],
     "docs/howto/curate.md": [
+        "some minutes",
         "an hour, on the official download",
         "a cluster with Spark",
         "days of downloads",

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onward.curate.embed import Part
+from onward.curate.embed import Part, embed
 from onward.curate.embed_images import image_parts, images_digest
 from onward.curate.given_vectors import given_digest, given_files, given_parts
 from onward.curate.images import image_shards
 from onward.curate.known_clip import KnownClip
+from onward.curate.stage import making, open_stage
 from onward.errors import OnwardError
 
 
@@ -52,3 +53,34 @@ def embed_source(
     shards, clip = image_shards(images), model.clip
     found = {"images": str(images), "found": images_digest(shards), "model": identity}
     return Source(found, lambda: image_parts(clip, shards))
+
+
+def make_store(
+    source: Source,
+    out: Path,
+    pool: Path | None = None,
+    *,
+    watch: Callable[[int], None] = lambda rows: None,
+    on_wait: Callable[[], None] = lambda: None,
+) -> Mapping[str, Any]:
+    """Make a store, or go on with one; return what was counted.
+
+    Parameters
+    ----------
+    source
+        What is embedded.
+    out
+        Where to.
+    pool
+        A folder of ``onward curate pool``, which says in which bucket an id is.
+    watch
+        Called with the number of vectors of each part.
+    on_wait
+        Called if another process is at work on the same folder.
+    """
+    known = None if pool is None else open_stage(pool, "pool")
+    options = {**source.options, "pool": known and known.digest}
+    with making(out, "embed", options, on_wait=on_wait) as folder:
+        if folder.finished is None:
+            embed(source.parts(), folder, known, watch)
+        return folder.finished or {}

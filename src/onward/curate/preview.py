@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from onward.curate.concepts import Concepts, read_concepts
 from onward.curate.images import Place, find_images
 from onward.curate.score_histogram import histogram_svg
-from onward.curate.stage import Making, Stage
+from onward.curate.stage import Making, Stage, making, open_stage
 from onward.data.folder_images import opened_image
 from onward.errors import OnwardError
 from onward.files import write_atomic
@@ -56,6 +56,27 @@ class Section:
     texts: Sequence[str]
     lines: Sequence[Line]
     background: bool
+
+
+def make_preview(
+    retrieved: Path,
+    images: Path,
+    out: Path,
+    *,
+    shown: int = 12,
+    watch: Callable[[int], None] = lambda images: None,
+    on_wait: Callable[[], None] = lambda: None,
+) -> Mapping[str, Any]:
+    """Make the folder of a page from one of ``onward curate retrieve``; return what was counted.
+
+    `on_wait` is called if another process is at work on it; the others are those of `preview`.
+    """
+    stage = open_stage(retrieved, "retrieve")
+    options = {"retrieved": stage.digest, "images": str(images), "shown": shown}
+    with making(out, "preview", options, on_wait=on_wait) as folder:
+        if folder.finished is None:
+            preview(stage, images, folder, shown=shown, watch=watch)
+        return folder.finished or {}
 
 
 def preview(

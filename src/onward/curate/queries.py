@@ -24,8 +24,12 @@ PACKAGED = ("clear10",)
 
 def find_concepts(name: str) -> Concepts:
     """Read a file of concepts, or packaged ones by their name."""
-    if name not in PACKAGED or Path(name).is_file():
+    if Path(name).is_file():
         return read_concepts(Path(name))
+    if name not in PACKAGED:
+        raise OnwardError(
+            f"expected a file of concepts, or {' or '.join(PACKAGED)}, found no file at {name}"
+        )
     held = resources.files("onward.curate").joinpath(f"{name}.json")
     with resources.as_file(held) as path:
         return read_concepts(path)

@@ -41,23 +41,25 @@ def embed(
     Images that cannot be read and vectors without a direction are listed in corrupt.csv and
     counted. After Ctrl-C or a kill, the same command goes on with the next shard.
     """
-    from onward.curate.embed import embed as make
     from onward.curate.embed import told
-    from onward.curate.embed_sources import embed_source
+    from onward.curate.embed_sources import embed_source, make_store
     from onward.curate.known_clip import known_clip
-    from onward.curate.stage import making, open_stage
+    from onward.curate.stage import open_stage
 
-    known = None if pool is None else open_stage(pool, "pool")
+    if pool is not None:
+        open_stage(pool, "pool")  # before a model is loaded
     chosen = None if model is None else known_clip(model, weights, pretrained)
     source = embed_source(images, embeddings, ids, chosen)
     progress = progress_bar("embedded {task.completed:,.0f}")
     bar = progress.add_task("", total=None)
-    options = {**source.options, "pool": known and known.digest}
-    with stage_in(out), making(out, "embed", options, on_wait=say_waiting) as folder:
-        if folder.finished is None:
-            with progress:
-                make(source.parts(), folder, known, lambda rows: progress.advance(bar, rows))
-        counts = folder.finished or {}
+    with stage_in(out), progress:
+        counts = make_store(
+            source,
+            out,
+            pool,
+            watch=lambda rows: progress.advance(bar, rows),
+            on_wait=say_waiting,
+        )
     if as_json:
         print_json(counts)
         return

@@ -27,19 +27,19 @@ def preview(
     With the scores of the candidates beside those of the whole bucket, and precision estimated from
     clicks on what is wrong. The page is one file that needs no server and no network.
     """
-    from onward.curate.preview import PAGE
-    from onward.curate.preview import preview as write
-    from onward.curate.stage import making, open_stage
+    from onward.curate.preview import PAGE, make_preview
 
-    stage = open_stage(retrieved, "retrieve")
     progress = progress_bar("shown {task.completed:,.0f} images")
     bar = progress.add_task("", total=None)
-    options = {"retrieved": stage.digest, "images": str(images), "shown": shown}
-    with stage_in(out), making(out, "preview", options, on_wait=say_waiting) as folder:
-        if folder.finished is None:
-            with progress:
-                write(stage, images, folder, shown=shown, watch=lambda n: progress.advance(bar, n))
-        counts = folder.finished or {}
+    with stage_in(out), progress:
+        counts = make_preview(
+            retrieved,
+            images,
+            out,
+            shown=shown,
+            watch=lambda more: progress.advance(bar, more),
+            on_wait=say_waiting,
+        )
     if as_json:
         print_json(counts)
         return

@@ -1,5 +1,7 @@
 """``onward curate retrieve``: candidates for review."""
 
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -49,51 +51,25 @@ def retrieve(
     bucket that is too small, a concept with fewer images than asked for, and one that matches
     nothing are named.
     """
-    from onward.curate.choose import Wanted
-    from onward.curate.concepts import write_concepts
-    from onward.curate.queries import find_concepts, wanted_queries
-    from onward.curate.retrieve import retrieve as find
+    from onward.curate.candidates import Search, make_candidates
+    from onward.curate.queries import find_concepts
     from onward.curate.retrieve_words import told
-    from onward.curate.stage import making, open_stage
-    from onward.curate.store import Store
 
     if (model is None) == (queries is None):
         raise OnwardError("expected --model or --queries, found both or neither")
     if queries is not None and sub_queries:
         raise OnwardError("expected --sub-queries with --model, found it with --queries")
-    sought = find_concepts(concepts)
-    stage = open_stage(store, "embed") if store.is_dir() else None
-    held = Store.open(store)
-    asked, by = wanted_queries(
-        sought,
-        queries or (str(model), weights, pretrained),
-        width=held.width,
-        of_store=None if stage is None else stage.options.get("model"),
-        sub_queries=sub_queries,
-    )
-    skip = sorted(set(skip_bucket or ()))
-    options = {
-        "store": stage.digest if stage else f"{store.stat().st_size} {store.stat().st_mtime_ns}",
-        "concepts": write_concepts(sought).decode(),
-        "queries": by,
-        "sub_queries": sub_queries,
-        "top": top,
-        "background": background,
-        "skip": skip,
-    }
-    progress = progress_bar("scanned {task.completed:,.0f} of {task.total:,.0f} images")
-    bar = progress.add_task("", total=len(held))
-
-    def watch(rows: int) -> None:
-        if progress.tasks[bar].completed >= len(held):  # a second scan, for what ran out
-            progress.reset(bar)
-        progress.advance(bar, rows)
-
-    with stage_in(out), making(out, "retrieve", options, on_wait=say_waiting) as folder:
-        if folder.finished is None:
-            with progress:
-                find(held, Wanted(sought, asked, top, background, skip), folder, watch)
-        counts = folder.finished or {}
+    by = queries or (str(model), weights, pretrained)
+    search = Search(by, top, background, sub_queries, skip_bucket or ())
+    with stage_in(out):
+        counts = make_candidates(
+            store,
+            find_concepts(concepts),
+            out,
+            search,
+            progress=_scanning,
+            on_wait=say_waiting,
+        )
     if as_json:
         print_json(counts)
         return
@@ -109,3 +85,17 @@ def retrieve(
         screen.print(f"[yellow]mind:[/] {escape(line)}", soft_wrap=True)
     if len(lines) > _MOST_LINES:
         screen.print(f"[yellow]mind:[/] and {len(lines) - _MOST_LINES} more, see --json")
+
+
+@contextlib.contextmanager
+def _scanning(total: int) -> Iterator[Callable[[int], None]]:
+    progress = progress_bar("scanned {task.completed:,.0f} of {task.total:,.0f} images")
+    bar = progress.add_task("", total=total)
+
+    def watch(rows: int) -> None:
+        if progress.tasks[bar].completed >= total:  # a second scan, for what ran out
+            progress.reset(bar)
+        progress.advance(bar, rows)
+
+    with progress:
+        yield watch

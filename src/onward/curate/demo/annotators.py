@@ -1,5 +1,6 @@
 """Annotators who are simulated: of known and different quality, and with an eye on the truth."""
 
+import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -124,6 +125,34 @@ def simulated_votes(
                 }
             )
     return pa.Table.from_pylist(rows, VOTES)
+
+
+def judged(
+    picture: Picture,
+    who: Annotator,
+    concepts: Sequence[str],
+    *,
+    times: int = 0,
+    unevenness: float = 0.5,
+    seed: int = 0,
+) -> tuple[list[str], bool, float]:
+    """Return what somebody says of a picture, whether it is sensitive, and after how many seconds.
+
+    It depends on nothing that was said before: in whatever order a campaign asks, and however often
+    it is stopped, they say the same. Only if they are asked `times` before, they may say otherwise.
+    See `simulated_votes` for the rest.
+    """
+    hard = 1.0
+    if unevenness:
+        hard = float(_chance(seed, picture.id).gamma(1 / unevenness, unevenness))
+    rng = _chance(seed, picture.id, who.name, str(times))
+    seconds = float(who.seconds * rng.gamma(4, 1 / 4))
+    return _answer(picture, who, hard, concepts, rng), _warns(picture, who, rng), seconds
+
+
+def _chance(seed: int, *about: str) -> np.random.Generator:
+    name = hashlib.sha256("\0".join(about).encode()).digest()
+    return np.random.default_rng([seed, 4, int.from_bytes(name[:8], "big")])
 
 
 def _answer(

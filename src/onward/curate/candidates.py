@@ -1,0 +1,92 @@
+"""The verb ``retrieve`` as a function: from a store and concepts to a folder of candidates."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from onward.curate.choose import Wanted
+from onward.curate.concepts import Concepts, write_concepts
+from onward.curate.queries import wanted_queries
+from onward.curate.retrieve import retrieve
+from onward.curate.stage import making, open_stage
+from onward.curate.store import Store
+
+Scanning = Callable[[int], AbstractContextManager[Callable[[int], None]]]
+"""Opened with how many images there are; called with how many more were scanned."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """How candidates are searched for.
+
+    Parameters
+    ----------
+    by
+        A .npy file with one query per concept, or model, weights and tag of a CLIP, see
+        `onward.curate.queries.wanted_queries`.
+    top, background
+        See `onward.curate.choose.Wanted`.
+    sub_queries
+        Whether each narrower text is a query of its own.
+    skip
+        Buckets that are left alone.
+    """
+
+    by: Path | tuple[str, Path | None, str | None]
+    top: int = 600
+    background: int = 60
+    sub_queries: bool = False
+    skip: Sequence[int] = ()
+
+
+def make_candidates(
+    store: Path,
+    concepts: Concepts,
+    out: Path,
+    search: Search,
+    *,
+    progress: Scanning = lambda total: nullcontext(lambda done: None),
+    on_wait: Callable[[], None] = lambda: None,
+) -> Mapping[str, Any]:
+    """Find candidates, or return what was counted when they were found.
+
+    Parameters
+    ----------
+    store
+        A folder of ``onward curate embed``, or one .npy file of directions.
+    concepts
+        What is looked for.
+    out
+        Where to.
+    search
+        How.
+    progress, on_wait
+        See `Scanning` and `onward.curate.stage.making`.
+    """
+    stage = open_stage(store, "embed") if store.is_dir() else None
+    held = Store.open(store)
+    asked, by = wanted_queries(
+        concepts,
+        search.by,
+        width=held.width,
+        of_store=None if stage is None else stage.options.get("model"),
+        sub_queries=search.sub_queries,
+    )
+    skip = sorted(set(search.skip))
+    options = {
+        "store": stage.digest if stage else f"{store.stat().st_size} {store.stat().st_mtime_ns}",
+        "concepts": write_concepts(concepts).decode(),
+        "queries": by,
+        "sub_queries": search.sub_queries,
+        "top": search.top,
+        "background": search.background,
+        "skip": skip,
+    }
+    with making(out, "retrieve", options, on_wait=on_wait) as folder:
+        if folder.finished is None:
+            wanted = Wanted(concepts, asked, search.top, search.background, skip)
+            with progress(len(held)) as watch:
+                retrieve(held, wanted, folder, watch)
+        return folder.finished or {}
