@@ -17,6 +17,7 @@ from onward.cli import (
     evaluate,
     leaderboard,
     listing,
+    plan,
     pretrain,
     report,
     reproduce,
@@ -50,6 +51,7 @@ app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("leaderboard")(leaderboard.leaderboard)
 app.command("evaluate")(evaluate.evaluate)
+app.command("plan")(plan.plan)
 app.command("reproduce")(reproduce.reproduce)
 app.command("budget")(budget.budget)
 app.add_typer(check.app, name="check")
