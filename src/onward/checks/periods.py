@@ -212,7 +212,6 @@ def time_moves_forward(subject: StreamSubject) -> None:
                     "Mend the period's dates or its rows",
                 )
 
-
     _labels_wait(subject.stream)
 
 

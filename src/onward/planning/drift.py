@@ -56,8 +56,8 @@ def class_mix_drift(card: StreamCard | None, periods: Sequence[str]) -> Drift | 
 def read_drift(path: Path, periods: Sequence[str], measure: str | None = None) -> Drift:
     """Read distances between periods from JSON.
 
-    Anywhere inside, it has a list of objects with ``from`` and ``to``, the names of two periods, and
-    numbers: such as ``{"pairs": [{"from": "2017", "to": "2018", "frechet": 1.2}]}``.
+    Anywhere inside, it has objects with ``from`` and ``to``, the names of two periods, and numbers,
+    such as ``{"pairs": [{"from": "2017", "to": "2018", "frechet": 1.2}]}``.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def read_drift(path: Path, periods: Sequence[str], measure: str | None = None) -
     mine = [one for one in pairs if {str(one[end]) for end in _ENDS} <= set(periods)]
     if not mine:
         raise OnwardError(
-            f"expected pairs of the periods {first_few(list(periods))} in {path}, each with 'from', "
-            f"'to' and a number, found {len(pairs)} pairs and none of these"
+            f"expected pairs of the periods {first_few(list(periods))} in {path}, each with "
+            f"'from', 'to' and a number, found {len(pairs)} pairs and none of these"
         )
     numbers = [name for name in mine[0] if all(_is_number(one.get(name)) for one in mine)]
     numbers = [name for name in numbers if name not in _ENDS]

@@ -1,5 +1,6 @@
 """A plan as one page."""
 
+from functools import partial
 from pathlib import Path
 
 from onward.files import storage, write_atomic
@@ -60,8 +61,8 @@ def _figures(plan: Plan) -> list[Plot]:
             cost_by_frequency,
             Plot(
                 title="Too often, or too seldom",
-                caption="What updating every k periods would have cost in all, by method. A ring is "
-                "around the recommended policy, where it is one of these.",
+                caption="What updating every k periods would have cost in all, by method. A ring "
+                "is around the recommended policy, where it is one of these.",
                 alt=f"Total cost by method; the cheapest is {plan.best.name}, "
                 f"{money(plan.best.total)}",
                 numbers=Numbers(
@@ -98,8 +99,13 @@ def _figures(plan: Plan) -> list[Plot]:
                 numbers=Numbers(
                     ["method", "periods", "points", "95 % interval", "cells"],
                     [
-                        [method, str(one.distance), f"{one.loss:.2f}", between(one.interval),
-                         str(one.cells)]
+                        [
+                            method,
+                            str(one.distance),
+                            f"{one.loss:.2f}",
+                            between(one.interval),
+                            str(one.cells),
+                        ]
                         for method, curve in plan.staleness.items()
                         for one in curve
                     ],
@@ -108,5 +114,5 @@ def _figures(plan: Plan) -> list[Plot]:
         ),
     ]
     return [
-        plot for draw, words in drawn for plot in studio.show(lambda d=draw: d(plan), words, numbers)
+        plot for draw, words in drawn for plot in studio.show(partial(draw, plan), words, numbers)
     ]

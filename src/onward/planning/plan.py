@@ -302,15 +302,12 @@ def _price(
     )
 
 
-def _missing(
-    replayed: Sequence[Replayed], history: History, timing: Timing
-) -> str | None:
+def _missing(replayed: Sequence[Replayed], history: History, timing: Timing) -> str | None:
     for one in replayed:
         for row, period, score in zip(one.rows, timing.served, one.scores, strict=True):
             if np.isnan(score):
                 return (
-                    f"the score in {history.periods[period]} of the model of "
-                    f"{history.periods[row]}"
+                    f"the score in {history.periods[period]} of the model of {history.periods[row]}"
                 )
         if one.unknown:
             return f"the drift up to {history.periods[one.unknown[0]]}"

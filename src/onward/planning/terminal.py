@@ -45,8 +45,8 @@ def sentences(plan: Plan) -> Iterator[str]:
     yield (
         f"Train with {best.method}, update: {best.policy.name}. Over {len(plan.timing.served)} "
         f"periods that costs {money(best.total)}{sure}: {money(best.update_cost)} for "
-        f"{_times(best.updates)} and {money(best.loss_cost)} for {best.lost_points:.2f} lost points "
-        "a period."
+        f"{_times(best.updates)} and {money(best.loss_cost)} for {best.lost_points:.2f} lost "
+        "points a period."
     )
     undecided = plan.undecided
     if undecided:
@@ -91,7 +91,12 @@ def policies_table(plan: Plan, most: int = MOST_ROWS) -> Table:
         style = "bold" if one is plan.best else ""
         cells = [f"{one.updates:.3g}", *map(money, (one.update_cost, one.loss_cost, one.total))]
         result.add_row(
-            one.method, one.policy.name, *cells, between(one.interval), verdict(plan, one), style=style
+            one.method,
+            one.policy.name,
+            *cells,
+            between(one.interval),
+            verdict(plan, one),
+            style=style,
         )
     return result
 
