@@ -218,7 +218,7 @@ def _matched(
     [('ViT-B-32', None, 'openai'), ('ViT-B-16', None, 'laion')]
     """
     if len(models) == 1 and max(len(weights), len(pretrained)) <= 1:
-        file, tag = (weights or [None])[0], (pretrained or [None])[0]
+        file, tag = next(iter(weights), None), next(iter(pretrained), None)
         return [(models[0], file, tag)]
     names = [at for at, model in enumerate(models) if not Path(model).expanduser().exists()]
     if weights and pretrained:

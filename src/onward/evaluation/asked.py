@@ -71,7 +71,7 @@ def gather(
     labels = samples.labels
     by_text = np.asarray(decided[:, 0] == _TEXTS)
     places = [np.flatnonzero(~by_text), np.flatnonzero(by_text)]
-    asks = (labels >= 0).any(1)
+    asks = np.asarray((labels >= 0).any(1))
     right = (decided[:, 1] >= 0) & (decided[:, 1:2] == labels).any(1)
     masks = {EVERYTHING: asks}
     prompts = not asks[by_text].any()
