@@ -51,7 +51,7 @@ def main() -> None:
     """Train, and evaluate."""
     folder = Path(sys.argv[1])
     models = [word for year in YEARS for word in ("--model", str(trained(folder, year)))]
-    page = ["--page", str(folder / "dated.html"), "--new-from", "2020-10"]
+    page = ["--page", str(folder / "dated.html"), "--new-from", "2021"]
     queries = ["--query", "face", "--query", "flags=flag"]
     app(["evaluate", "tic", *models, "--data", "emoji", *page, *queries])
 

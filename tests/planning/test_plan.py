@@ -198,6 +198,13 @@ def test_drift_is_read_from_a_file_or_from_the_class_mix(tmp_path: Path) -> None
     plan = make_plan(a_history(), Costs(1, 1), drift=found, drift_thresholds=[2.0])
     [lacks] = [one for one in plan.policies if one.policy == Drifts(2.0)]
     assert lacks.missing == "the drift up to 2012"
+    matrix = np.abs(np.subtract.outer(np.arange(7.0), np.arange(7.0)))
+    listed = [{"name": name} for name in ("2009", *PERIODS)]
+    whole = tmp_path / "whole.json"
+    matrices = {"frechet": matrix.tolist(), "labels": matrix.tolist()}
+    whole.write_text(json.dumps({"periods": listed, "matrices": matrices}))
+    np.testing.assert_array_equal(read_drift(whole, PERIODS).values, matrix[1:, 1:])
+    assert read_drift(whole, PERIODS, "labels").needs_labels
     with pytest.raises(OnwardError, match="Did you mean 'frechet'"):
         read_drift(path, PERIODS, "frechett")
     with pytest.raises(OnwardError, match="none of these"):

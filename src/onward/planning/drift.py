@@ -14,6 +14,8 @@ from onward.errors import OnwardError, first_few, unknown
 from onward.report.provenance import StreamCard
 
 _ENDS = ("from", "to")
+# Measures that nobody has before labels are there.
+_OF_LABELS = ("labels", "classes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +56,11 @@ def class_mix_drift(card: StreamCard | None, periods: Sequence[str]) -> Drift | 
 
 
 def read_drift(path: Path, periods: Sequence[str], measure: str | None = None) -> Drift:
-    """Read distances between periods from JSON.
+    """Read distances between periods from JSON, such as `onward drift --json` prints.
 
-    Anywhere inside, it has objects with ``from`` and ``to``, the names of two periods, and numbers,
-    such as ``{"pairs": [{"from": "2017", "to": "2018", "frechet": 1.2}]}``.
+    It has ``periods``, each with its ``name``, and ``matrices`` by the name of a measure; or
+    objects with ``from`` and ``to``, the names of two periods, and numbers, anywhere inside:
+    ``{"pairs": [{"from": "2017", "to": "2018", "frechet": 1.2}]}``.
 
     Parameters
     ----------
@@ -66,7 +69,7 @@ def read_drift(path: Path, periods: Sequence[str], measure: str | None = None) -
     periods
         The names of the periods.
     measure
-        Which number; by default the first that every pair has.
+        Which matrix, or which number; by default the first that all of them have.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -75,26 +78,51 @@ def read_drift(path: Path, periods: Sequence[str], measure: str | None = None) -
             f"expected JSON with distances between periods in {path}, found none that can be read "
             f"({error})"
         ) from error
+    known = _matrices(content, periods) or _pairs(content, periods)
+    if not known:
+        raise OnwardError(
+            f"expected distances between the periods {first_few(list(periods))} in {path}, as "
+            "matrices or as pairs with 'from', 'to' and a number, found none of these"
+        )
+    if measure is not None and measure not in known:
+        raise unknown("measure of drift", measure, known, f"see {path}")
+    chosen = measure or next(iter(known))
+    return Drift(known[chosen], f"{chosen}, from {path.name}", needs_labels=chosen in _OF_LABELS)
+
+
+def _matrices(content: Any, periods: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """Return what a file has of all pairs; nothing if it is about other periods."""
+    found = content if isinstance(content, dict) else {}
+    listed, given = found.get("periods"), found.get("matrices")
+    if not isinstance(listed, list) or not isinstance(given, dict):
+        return {}
+    names = [str(one.get("name") if isinstance(one, dict) else one) for one in listed]
+    if not set(periods) <= set(names):
+        return {}
+    places = [names.index(name) for name in periods]
+    matrices = {}
+    for name, rows in given.items():
+        values = np.array([[_number(value) for value in row] for row in rows], np.float64)
+        if values.shape == (len(names), len(names)):
+            matrices[str(name)] = values[np.ix_(places, places)]
+    return matrices
+
+
+def _pairs(content: Any, periods: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """Return what a file has of single pairs, NaN where it has none."""
     pairs = [one for one in _objects(content) if set(_ENDS) <= one.keys()]
     mine = [one for one in pairs if {str(one[end]) for end in _ENDS} <= set(periods)]
-    if not mine:
-        raise OnwardError(
-            f"expected pairs of the periods {first_few(list(periods))} in {path}, each with "
-            f"'from', 'to' and a number, found {len(pairs)} pairs and none of these"
-        )
-    numbers = [name for name in mine[0] if all(_is_number(one.get(name)) for one in mine)]
-    numbers = [name for name in numbers if name not in _ENDS]
-    if not numbers:
-        raise OnwardError(f"expected a number that every pair in {path} has, found none")
-    if measure is not None and measure not in numbers:
-        raise unknown("measure of drift", measure, numbers, f"see {path}")
-    chosen, places = measure or numbers[0], {name: at for at, name in enumerate(periods)}
-    values = np.full((len(periods), len(periods)), np.nan)
-    np.fill_diagonal(values, 0.0)
-    for one in mine:
-        first, second = (places[str(one[end])] for end in _ENDS)
-        values[first, second] = values[second, first] = float(one[chosen])
-    return Drift(values, f"{chosen}, from {path.name}")
+    names = [name for name in (mine[0] if mine else ()) if name not in _ENDS]
+    names = [name for name in names if all(math.isfinite(_number(one.get(name))) for one in mine)]
+    places, found = {name: at for at, name in enumerate(periods)}, {}
+    for name in names:
+        values = np.full((len(periods), len(periods)), np.nan)
+        np.fill_diagonal(values, 0.0)
+        for one in mine:
+            first, second = (places[str(one[end])] for end in _ENDS)
+            values[first, second] = values[second, first] = _number(one[name])
+        found[name] = values
+    return found
 
 
 def _objects(content: Any) -> Iterator[Mapping[str, Any]]:
@@ -106,6 +134,6 @@ def _objects(content: Any) -> Iterator[Mapping[str, Any]]:
             yield from _objects(item)
 
 
-def _is_number(value: Any) -> bool:
+def _number(value: Any) -> float:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value)
+    return float(value) if number else math.nan

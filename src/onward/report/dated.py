@@ -34,21 +34,25 @@ class DatedModel:
 
 
 def tables(found: "Dated") -> Iterator[Table]:
-    """Yield a table for each test and what its questions are about: scores by period, and gaps."""
+    """Yield scores by period for each test, a column for each model, and then all gaps."""
     for (test, about), courses in _groups(found).items():
-        title = test if about == _ALL else f"{test} · {about}"
-        result = empty_table(f"test {title}, % right", "model")
-        for name in found.periods:
-            result.add_column(name, justify="right", no_wrap=True)
-        for heading in ("old", "new", "gap", "95 % interval"):
-            result.add_column(heading, justify="right", no_wrap=True)
+        if about != _ALL:
+            continue
+        result = empty_table(f"test {test}, % right", "period")
         for course in courses:
-            gap = found.gap(course)
-            ends = [course.over(found.old).value, course.over(found.new).value, gap.value]
-            result.add_row(
-                course.model, *map(_percent, course.scores), *map(_percent, ends), _between(gap)
-            )
+            result.add_column(course.model, justify="right")
+        for at, name in enumerate(found.periods):
+            result.add_row(name, *(_percent(course.scores[at]) for course in courses))
         yield result
+    gaps = empty_table(f"old and new, from {found.periods[found.split]} on", "test")
+    for heading in ("about", "model"):
+        gaps.add_column(heading)
+    for heading in ("questions", "old", "new", "gap", "95 % interval"):
+        gaps.add_column(heading, justify="right", no_wrap=True)
+    for course in found.courses:
+        model, *rest = _row(found, course)
+        gaps.add_row(*rest[:2], model, *rest[2:])
+    yield gaps
 
 
 def sentences(found: "Dated") -> Iterator[str]:
@@ -59,9 +63,10 @@ def sentences(found: "Dated") -> Iterator[str]:
         if (course.test, course.about) == (first.test, first.about):
             gap = found.gap(course)
             sure = "" if gap.decides else ", which may be none"
+            way = "higher" if gap.value < 0 else "lower"
             yield (
-                f"{course.model}: {_percent(gap.value)} points lower {new} than before "
-                f"({_between(gap)}){sure}"
+                f"{course.model}: {_percent(abs(gap.value))} points {way} {new} than before (gap "
+                f"{_between(gap)}){sure}"
             )
     for one, other in found.pairs():
         if (one.test, one.about) == (first.test, first.about):
