@@ -80,8 +80,9 @@ class Stream(Sequence[Period]):
             self.periods[0], train=self.periods[-1].train[:0], validation=_NONE, unlabelled=_NO_ROWS
         )
         periods = []
-        for period, before in zip(self.periods, (nothing, *self.periods), strict=False):
-            told = self.periods[period.index + late] if period.index + late < len(self) else nothing
+        for at, period in enumerate(self.periods):
+            before = self.periods[at - 1] if at else nothing
+            told = self.periods[at + late] if at + late < len(self) else nothing
             elsewhere = np.concatenate([told.train.rows, before.unlabelled])
             own = period.unlabelled[~np.isin(period.unlabelled, elsewhere)]
             periods.append(

@@ -58,7 +58,8 @@ def sentences(plan: Plan) -> Iterator[str]:
         usual = other.method == best.method and other.policy in (Never(), Every(1))
         if usual and other is not best and other.missing is None:
             more = money(other.total - best.total)
-            yield f"Updating {other.policy.name} would have cost {more} more: {_sure(plan, other)}."
+            what = f"Updating {other.policy.name}" if other.updates else "Never updating"
+            yield f"{what} would have cost {more} more: {_sure(plan, other)}."
 
 
 def _sure(plan: Plan, other: Priced) -> str:
