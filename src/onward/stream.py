@@ -11,7 +11,8 @@ from onward.table import Array, Rows, Samples, Table
 
 PERIOD = "period"
 """The name of the test that every period has."""
-_NONE = Samples(np.empty(0, np.int64), np.empty(0, np.int64))
+_NO_ROWS: Rows = np.empty(0, np.int64)
+_NONE = Samples(_NO_ROWS, np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +58,37 @@ class Stream(Sequence[Period]):
     ``static`` holds tests that belong to no period and are given after every one. ``complete`` are
     all labels that each row of the table will ever have, where a learner may know those of all
     classes so far, also of samples that it holds since they had fewer; None where a sample keeps
-    the labels that it was shown with.
+    the labels that it was shown with. ``label_delay`` is by how many periods labels come late.
     """
 
     table: Table
     periods: tuple[Period, ...]
     static: Mapping[str, Samples] = field(default_factory=dict)
     complete: Array | None = None
+    label_delay: int = 0
+
+    @property
+    def undelayed(self) -> "Stream":
+        """The same periods with what each brought itself, whenever its labels came.
+
+        Samples whose labels came too late for this stream are unlabelled in their own period.
+        """
+        late = self.label_delay
+        if not late:
+            return self
+        nothing = replace(
+            self.periods[0], train=self.periods[-1].train[:0], validation=_NONE, unlabelled=_NO_ROWS
+        )
+        periods = []
+        for at, period in enumerate(self.periods):
+            before = self.periods[at - 1] if at else nothing
+            told = self.periods[at + late] if at + late < len(self) else nothing
+            elsewhere = np.concatenate([told.train.rows, before.unlabelled])
+            own = period.unlabelled[~np.isin(period.unlabelled, elsewhere)]
+            periods.append(
+                replace(period, train=told.train, validation=told.validation, unlabelled=own)
+            )
+        return replace(self, periods=tuple(periods), label_delay=0)
 
     @property
     def dated(self) -> bool:

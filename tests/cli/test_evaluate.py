@@ -91,3 +91,47 @@ def test_help(onward: Terminal) -> None:
     assert code == 0
     for option in ("--model", "--weights", "--pretrained", "--static", "--subtrees", "--json"):
         assert option in out
+
+
+def test_several_models_are_dated_side_by_side(
+    onward: Terminal, weights: Path, tmp_path: Path
+) -> None:
+    parts = tmp_path / "parts.json"
+    parts.write_text('{"alive": ["people", "animals"]}')
+    page, out_file = tmp_path / "dated.html", tmp_path / "dated.json"
+    more = ("--query", "face", "--subtrees", parts, "--new-from", "2020-10", "--page", page)
+    models = ("--model", "clip_small", "--weights", weights, "--model", weights)
+    code, out, err = onward("evaluate", "tic", *models, *more, "--out", out_file)
+    assert (code, err) == (0, "")
+    assert "epoch_1: clip_small (517,713 parameters" in out
+    assert "old and new, from 2020-10 on" in out
+    assert "alive" in out
+    assert "…" not in out
+    found = json.loads(out_file.read_text())
+    assert found.keys() >= {"models", "gaps", "compared", "new_from"}
+    assert found["new_from"] == "2020-10"
+    first, second = found["models"]
+    assert first["periods"] == second["periods"]
+    assert {one["about"] for one in found["gaps"]} == {"all", "face", "alive"}
+    # The same weights twice: nothing differs, and the curve is what one model is told.
+    assert {one["answer"] for one in found["compared"]} == {"cannot tell"}
+    told = [period["tests"]["period"]["recall1"] for period in first["periods"]]
+    assert found["gaps"][0]["by_period"] == pytest.approx(told)
+    text = page.read_text()
+    assert text.count("<svg") == 6
+    assert "Gaps between old and new" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--query", "zzzz"), "mention zzzz, found none"),
+        (("--new-from", "1999"), "both sides of 1999"),
+        (("--model", "clip_small", "--weights", "a.pt"), "for each of the 2 models"),
+        (("--weights", "a.pt", "--pretrained", "x", "--model", "b"), "found both"),
+    ],
+)
+def test_mistakes_with_several(onward: Terminal, words: tuple[str, ...], message: str) -> None:
+    code, out, err = onward("evaluate", "tic", "--model", "clip_small", *words)
+    assert (code, out) == (2, "")
+    assert message in " ".join(err.split())

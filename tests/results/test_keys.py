@@ -57,7 +57,9 @@ def test_run_and_stream_agree_under_every_protocol(protocol: str, tmp_path: Path
     _agree(tiny_benchmark(protocol), tmp_path)
 
 
-@pytest.mark.parametrize("options", [{"new_classes": True}, {"tuning_periods": 3}])
+@pytest.mark.parametrize(
+    "options", [{"new_classes": True}, {"tuning_periods": 3}, {"label_delay": 2}]
+)
 def test_run_and_stream_agree_on_variants(options: dict[str, Any], tmp_path: Path) -> None:
     _agree(onward.load("clear", protocol="iid", **options), tmp_path)
 

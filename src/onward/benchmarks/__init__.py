@@ -44,6 +44,7 @@ def load(
     grain: int | str | None = None,
     new_classes: bool = False,
     tuning_periods: int | None = None,
+    label_delay: int = 0,
     **options: Any,
 ) -> Benchmark:
     """Load a benchmark.
@@ -65,6 +66,8 @@ def load(
     tuning_periods
         Only the first periods, with a part of their training groups as tests: what `onward.tune`
         chooses hyperparameters on.
+    label_delay
+        By how many periods labels come late; till then samples come without them.
     options
         Further options of the benchmark, such as ``recipe="paper"``.
 
@@ -92,7 +95,13 @@ def load(
             raise unknown(f"{word} of {name}", asked, there, "onward list benchmarks")
     found = listed.load(data=data or listed.usual, protocol=protocol, **options)
     found = replace(found, lacks={**listed.lacks, **found.lacks})
-    return as_asked(found, grain=grain, new_classes=new_classes, tuning_periods=tuning_periods)
+    return as_asked(
+        found,
+        grain=grain,
+        new_classes=new_classes,
+        tuning_periods=tuning_periods,
+        label_delay=label_delay,
+    )
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ def as_asked(
     grain: int | str | None = None,
     new_classes: bool = False,
     tuning_periods: int | None = None,
+    label_delay: int = 0,
 ) -> Benchmark:
     """Return a benchmark, as its own file made it, as its protocol and options of `load` say."""
     protocol, options = benchmark.protocol, dict(benchmark.options)
@@ -40,7 +41,16 @@ def as_asked(
         # Another word than "day" is refused there.
         batch: Any = int(grain) if str(grain).isdigit() else grain
         protocol = replace(protocol, batch=batch)
-    cut = partial(_cut, cut=benchmark.cut, new_classes=new_classes, tuning_periods=tuning_periods)
+    cut = partial(
+        _cut,
+        cut=benchmark.cut,
+        new_classes=new_classes,
+        tuning_periods=tuning_periods,
+        label_delay=label_delay,
+    )
+    if label_delay:
+        _require_delayable(label_delay, protocol)
+        options["label_delay"] = label_delay
     if tuning_periods is not None:
         options["tuning_periods"] = tuning_periods
     if new_classes:
@@ -117,6 +127,56 @@ def hide_labels(stream: Stream, labelled: float, seed: int) -> Stream:
     return replace(stream, periods=tuple(hidden(period) for period in stream))
 
 
+def delay_labels(stream: Stream, delay: int) -> Stream:
+    """Let the labels of a period come some periods later; till then its samples come without.
+
+    With period i come the labels of period i - delay, and all samples that still wait for theirs
+    as unlabelled ones. Until the first labels come, there is nothing to learn and nobody to test.
+    A class is known by its name when its period comes, as before. Tests are as they were: the judge
+    does not wait.
+    """
+    if not 0 < delay < len(stream):
+        raise OnwardError(
+            f"expected labels to come 1 to {len(stream) - 1} periods late, since there are "
+            f"{len(stream)}, found {delay}"
+        )
+
+    def late(period: Period) -> Period:
+        if period.index >= delay:
+            told = stream[period.index - delay]
+        else:
+            told = replace(period, train=period.train[:0], validation=period.validation[:0])
+        first = max(period.index - delay + 1, 0)
+        waiting = np.concatenate([one.train.rows for one in stream[first : period.index + 1]])
+        return replace(
+            period,
+            train=told.train,
+            validation=told.validation,
+            unlabelled=np.unique(np.concatenate([period.unlabelled, waiting])),
+        )
+
+    periods = tuple(late(period) for period in stream)
+    return replace(stream, periods=periods, label_delay=delay)
+
+
+def _require_delayable(delay: int, protocol: Protocol) -> None:
+    """Raise if labels cannot come late under a protocol."""
+    if isinstance(delay, bool) or not isinstance(delay, int) or delay < 0:
+        raise OnwardError(f"expected a label delay of 0 or more whole periods, found {delay!r}")
+    why = None
+    if protocol.batch is not None:
+        why = "shows a few samples at a time: labels a period late would tell where it ends"
+    elif protocol.tests == "last":
+        why = "learns everything at once, when all labels are there"
+    elif protocol.complete:
+        why = "shows all labels of whatever is held, also of samples that would wait for theirs"
+    if why is not None:
+        raise OnwardError(
+            f"expected a label delay where a period is learned at a time, found {protocol.name}, "
+            f"which {why}. Choose another protocol"
+        )
+
+
 def for_tuning(stream: Stream, periods: int, tests: str, seed: int) -> Stream:
     """Return the first periods alone, with a part of their own training groups held out as tests.
 
@@ -162,6 +222,7 @@ def _cut(
     cut: Cut,
     new_classes: bool,
     tuning_periods: int | None,
+    label_delay: int,
 ) -> Stream:
     stream = cut(table, protocol, seed)
     if new_classes:
@@ -170,4 +231,6 @@ def _cut(
         stream = for_tuning(stream, tuning_periods, protocol.tests, seed)
     if protocol.tests == "last":
         stream = all_at_once(stream)
-    return hide_labels(stream, protocol.labelled, seed) if protocol.labelled < 1 else stream
+    if protocol.labelled < 1:
+        stream = hide_labels(stream, protocol.labelled, seed)
+    return delay_labels(stream, label_delay) if label_delay else stream

@@ -30,7 +30,7 @@ def another_seed_is_another_split(subject: StreamSubject) -> None:
     other = subject.benchmark.stream(subject.seed + 1)
     if {p.classes for p in subject.stream} != {p.classes for p in other}:
         raise Skipped("the seed decides which classes have come: other samples are there")
-    for mine, theirs in zip(subject.stream, other, strict=True):
+    for mine, theirs in zip(subject.stream.undelayed, other.undelayed, strict=True):
         if subject.benchmark.protocol.tests == "last":
             break  # the training samples of all periods are in one of them
         if subject.questions:

@@ -22,11 +22,12 @@ def periods_share_no_sample(subject: StreamSubject) -> str:
     if subject.many_labels or subject.questions:
         return _sides_share_no_sample(subject.stream)
     owner: dict[int, str] = {}
-    parts = sides(subject.stream)
+    stream = subject.stream.undelayed
+    parts = sides(stream)
     if isinstance(subject.split, Undivided):
         _require_one_side(subject)
         parts = parts[::2]
-    hidden = [(f"unlabelled of period {p.index} ({p.name})", p.unlabelled) for p in subject.stream]
+    hidden = [(f"unlabelled of period {p.index} ({p.name})", p.unlabelled) for p in stream]
     for name, rows in [*((name, samples.rows) for name, samples in parts), *hidden]:
         for row in rows.tolist():
             if row in owner:
@@ -68,7 +69,7 @@ def _require_one_side(subject: StreamSubject) -> None:
             f"{subject.benchmark.protocol.name}, which tests {subject.benchmark.protocol.tests}",
             "What was learned would be tested: split the samples",
         )
-    for period in subject.stream:
+    for period in subject.stream.undelayed:
         odd = np.setxor1d(period.shown, period.test.rows)
         if len(odd) or len(period.shown) != len(period.test):
             raise expected(
@@ -133,7 +134,7 @@ def groups_stay_on_one_side(subject: StreamSubject) -> str:
     )
     if isinstance(subject.split, Undivided):
         # All of a period is on both sides: what counts is who comes back in a later one.
-        seen = [np.unique(groups[period.shown]) for period in subject.stream]
+        seen = [np.unique(groups[period.shown]) for period in subject.stream.undelayed]
         names, periods = np.unique(np.concatenate(seen), return_counts=True)
         both = names[periods > 1]
     if isinstance(subject.split, Released | Undivided) and len(both):
@@ -175,9 +176,10 @@ def the_stream_has_no_cursor(subject: StreamSubject) -> None:
 def time_moves_forward(subject: StreamSubject) -> None:
     """Periods are numbered and dated in order, and each holds only samples of its dates.
 
-    Two of them may be parts of one day, if the hours of their samples are in order.
+    Two of them may be parts of one day, if the hours of their samples are in order. Where labels
+    come late, none comes earlier than that.
     """
-    stream = subject.stream
+    stream = subject.stream.undelayed
     _require_dates(stream)
     for before, after in pairwise(stream):
         first, second = np.datetime64(before.start), np.datetime64(after.start)
@@ -209,6 +211,21 @@ def time_moves_forward(subject: StreamSubject) -> None:
                     f"row {rows[outside][0]}, dated {here[outside][0]}",
                     "Mend the period's dates or its rows",
                 )
+
+    _labels_wait(subject.stream)
+
+
+def _labels_wait(stream: Stream) -> None:
+    days = dates(stream.table)
+    for period in stream[stream.label_delay :] if stream.label_delay else ():
+        told = stream[period.index - stream.label_delay]
+        early = period.train.rows[days[period.train.rows] > np.datetime64(told.end)]
+        if len(early):
+            raise expected(
+                f"labels up to {told.end} in period {period.index}, {stream.label_delay} late",
+                f"that of row {early[0]}, dated {days[early[0]]}",
+                "Mend the delay of labels",
+            )
 
 
 def _hours_are_in_order(stream: Stream, before: Period, after: Period) -> bool:

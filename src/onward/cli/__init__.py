@@ -18,6 +18,7 @@ from onward.cli import (
     evaluate,
     leaderboard,
     listing,
+    plan,
     pretrain,
     report,
     reproduce,
@@ -51,6 +52,7 @@ app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("leaderboard")(leaderboard.leaderboard)
 app.command("evaluate")(evaluate.evaluate)
+app.command("plan")(plan.plan)
 app.command("reproduce")(reproduce.reproduce)
 app.command("budget")(budget.budget)
 app.command("drift")(drift.drift)

@@ -1,38 +1,53 @@
 """``onward evaluate``: how good a model that exists already is, period by period."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
 from onward.benchmarks import BENCHMARKS, Source
-from onward.cli.console import console, tell
+from onward.cli.console import console, print_json, tell
 from onward.cli.options import AsJson
 from onward.cli.progress import progress_bar
 from onward.data.imagenet_subtrees import read_subtrees
-from onward.errors import unknown
+from onward.errors import OnwardError, unknown
 from onward.files import storage, write_atomic
 from onward.report.evaluation import remarks, tables
+from onward.types import Array, Card, Samples, Stream
+
+if TYPE_CHECKING:
+    from onward.evaluation.asked import Asked
+    from onward.evaluation.evaluate import Evaluation
+    from onward.models.clip_choice import ChosenClip
 
 
 def evaluate(
     benchmark: Annotated[str, typer.Argument(help="A benchmark of images and texts: tic.")],
     *,
     model: Annotated[
-        str,
+        list[str],
         typer.Option(
             help="A model of open_clip (ViT-B-32), clip_small, a file of weights that fit one "
-            "model only, or the folder of a run."
+            "model only, or the folder of a run. Repeated, models are dated side by side."
         ),
     ],
     weights: Annotated[
-        Path | None,
-        typer.Option(help="Weights of the named model: safetensors, or written by torch.save."),
+        list[Path] | None,
+        typer.Option(
+            help="Weights of the named model: safetensors, or written by torch.save. One for each "
+            "named model, in their order."
+        ),
     ] = None,
     pretrained: Annotated[
-        str | None,
-        typer.Option(help="A tag of open_clip whose weights are here; nothing is downloaded."),
+        list[str] | None,
+        typer.Option(
+            help="A tag of open_clip whose weights are here; nothing is downloaded. One for each "
+            "named model, in their order."
+        ),
     ] = None,
     data: Annotated[
         str, typer.Option(help="emoji, or a folder: docs/benchmarks/tic_data.md.")
@@ -58,55 +73,180 @@ def evaluate(
         Path | None,
         typer.Option(help='Parts of the classes as JSON, {"dog": ["pug", "beagle"]}.'),
     ] = None,
+    query: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Also score questions whose caption mentions this: covid, or name=word,word. May "
+            "be repeated."
+        ),
+    ] = None,
+    new_from: Annotated[
+        str | None,
+        typer.Option(help="Where new periods begin, such as 2021. Default: the last third."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides what tests and what does not.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Write a page with a curve for each model.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a CLIP model as it is: retrieval, zero-shot and static tasks, by period.
+    """Evaluate CLIP models as they are: retrieval, zero-shot and static tasks, by period.
 
     Every period is tested as in a run, so that a model can be dated: up to which years it knows
-    what people wrote.
+    what people wrote. Of several models, or with --query, --new-from or --page, the gap between old
+    and new periods is told too, with an interval.
     """
     if benchmark != "tic":
         raise unknown("benchmark of images and texts", benchmark, ["tic"], "onward list benchmarks")
-    from onward.evaluation.evaluate import evaluate as examine  # torch is loaded when it is needed
-    from onward.models.clip_choice import RANDOM, chosen_clip
+    from onward.evaluation.asked import read_queries
+    from onward.models.clip_choice import chosen_clip  # torch is loaded when it is needed
 
     named = None if subtrees is None else read_subtrees(subtrees)
-    chosen = chosen_clip(model, weights=weights, pretrained=pretrained)
+    queries = read_queries(query or [])
+    with_weights = _matched(model, weights or [], pretrained or [])
     given = {"calendar": calendar, "shards": shards, "missing": missing, "leave_out": leave_out}
-    options = folder_options(data, chosen.clip.side) | {k: v for k, v in given.items() if v}
-    loaded = Source(benchmark, data, options=options).load()
+    options = {name: value for name, value in given.items() if value}
+    asking = _Asking(data, options, static, named, queries, seed)
+    dates = len(model) > 1 or bool(queries) or new_from is not None or page is not None
+    chosen = [
+        chosen_clip(name, weights=file, pretrained=tag)
+        for name, file, tag in (with_weights if dates else with_weights[:1])
+    ]
+    found = [examined(one, asking) for one in chosen]
+    screen = console()
+    if not dates:
+        [only] = found
+        _write(out, only.plain())
+        if as_json:
+            print_json(only.plain())
+        else:
+            only.tell(screen)
+        return
+    from onward.cli.evaluate_dated import several
+
+    text, show = several(found, model, list(queries), new_from, page, data)
+    _write(out, text)
+    if as_json:
+        print_json(text)
+    else:
+        show(screen)
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """What is asked of every model."""
+
+    data: str
+    options: Mapping[str, str]
+    static: Path | None
+    named: Mapping[str, list[str]] | None
+    queries: Mapping[str, tuple[str, ...]]
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """A model that was examined: what it scored, and what was asked by period and test."""
+
+    chosen: "ChosenClip"
+    evaluation: "Evaluation"
+    card: Card
+    asked: Mapping[tuple[str, str], "Asked"]
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        chosen = {"model": self.chosen.name, "weights": self.chosen.weights}
+        told = {name: self.card.numbers.get(name, []) for name in ("gaps", "notes")}
+        return {**chosen, **self.evaluation.as_json(), **told}
+
+    def headline(self) -> str:
+        """Say what it is."""
+        size = f"{self.evaluation.parameters:,} parameters, {self.evaluation.macs:,} MACs a pair"
+        return f"{self.chosen.name} ({size}); weights: {self.chosen.weights}"
+
+    def tell(self, screen: Console) -> None:
+        """Print it."""
+        from onward.models.clip_choice import RANDOM
+
+        screen.print(self.headline(), markup=False, soft_wrap=True)
+        if self.chosen.weights == RANDOM:
+            screen.print("random weights know nothing: give --weights FILE or --pretrained TAG")
+        tell(screen, self.card)
+        for table in tables(self.evaluation):
+            screen.print(table)
+        for remark in remarks(self.evaluation):
+            screen.print(remark, markup=False, soft_wrap=True)
+
+
+def examined(chosen: "ChosenClip", asking: _Asking) -> Examined:
+    """Examine a model, and say on the way what is done."""
+    from onward.evaluation.asked import Asked, gather
+    from onward.evaluation.evaluate import evaluate as examine
+
+    options = folder_options(asking.data, chosen.clip.side) | dict(asking.options)
+    loaded = Source("tic", asking.data, options=options).load()
     progress = progress_bar("[bold]{task.fields[now]}")
     bar = progress.add_task("", total=None, now="")
+    asked: dict[tuple[str, str], Asked] = {}
+
+    def note(period: str, test: str, decided: Array, samples: Samples, stream: Stream) -> None:
+        classes, table = stream[-1].classes, stream.table
+        asked[period, test] = gather(decided, samples, table, classes, asking.named, asking.queries)
+
     with progress:
-        found = examine(
+        evaluation = examine(
             chosen.clip,
             loaded,
-            seed=seed,
-            static=static,
-            named=named,
+            seed=asking.seed,
+            static=asking.static,
+            named=asking.named,
             watch=lambda name: progress.update(bar, now=name),
+            note=note,
         )
-    plain = {"model": chosen.name, "weights": chosen.weights, **found.as_json()}
-    plain |= {name: loaded.card.numbers.get(name, []) for name in ("gaps", "notes")}
-    text = json.dumps(plain, indent=1)
+    return Examined(chosen, evaluation, loaded.card, asked)
+
+
+def _matched(
+    models: list[str], weights: list[Path], pretrained: list[str]
+) -> list[tuple[str, Path | None, str | None]]:
+    """Give each model that is a name its weights or its tag, in their order.
+
+    Examples
+    --------
+    >>> _matched(["ViT-B-32", "ViT-B-16"], [], ["openai", "laion"])
+    [('ViT-B-32', None, 'openai'), ('ViT-B-16', None, 'laion')]
+    """
+    if len(models) == 1 and max(len(weights), len(pretrained)) <= 1:
+        file, tag = next(iter(weights), None), next(iter(pretrained), None)
+        return [(models[0], file, tag)]
+    names = [at for at, model in enumerate(models) if not Path(model).expanduser().exists()]
+    if weights and pretrained:
+        raise OnwardError(
+            "expected --weights or --pretrained for several models, found both. Give tags, or a "
+            "file for each"
+        )
+    given = weights or pretrained
+    if given and len(given) != len(names):
+        raise OnwardError(
+            f"expected one --weights or --pretrained for each of the {len(names)} models that are "
+            f"named, found {len(given)}"
+        )
+    places = dict(zip(names, range(len(given)), strict=False))
+    return [
+        (
+            model,
+            weights[places[at]] if weights and at in places else None,
+            pretrained[places[at]] if pretrained and at in places else None,
+        )
+        for at, model in enumerate(models)
+    ]
+
+
+def _write(out: Path | None, plain: Any) -> None:
     if out is not None:
         with storage(out):
-            write_atomic(out, f"{text}\n".encode())
-    if as_json:
-        typer.echo(text)
-        return
-    screen = console()
-    size = f"{found.parameters:,} parameters, {found.macs:,} MACs a pair"
-    screen.print(f"{chosen.name} ({size}); weights: {chosen.weights}", markup=False, soft_wrap=True)
-    if chosen.weights == RANDOM:
-        screen.print("random weights know nothing: give --weights FILE or --pretrained TAG")
-    tell(screen, loaded.card)
-    for table in tables(found):
-        screen.print(table)
-    for remark in remarks(found):
-        screen.print(remark, markup=False, soft_wrap=True)
+            write_atomic(out, f"{json.dumps(plain, indent=1)}\n".encode())
 
 
 def folder_options(data: str, side: tuple[int, int]) -> dict[str, int]:

@@ -67,6 +67,7 @@ _LOADED = {
     "leave_out": _option(str, "tic: a list of samples to leave out: onward check data --list."),
     "grain": _option(str, "online: samples shown at a time, or day. Default: 10."),
     "new_classes": _flag("new_classes", "Let classes arrive over time."),
+    "label_delay": _option(int, "By how many periods labels come late. Default: 0.", min=0),
 }
 FAMILIES = {"clad": "SSLAD-2D", "tic": "TiC-CLIP's data"}
 """Names of official data, for which a folder is given, and what is in that folder."""
@@ -150,7 +151,7 @@ def made_source(benchmark: str, **given: Any) -> Source:
     options = {
         _RENAMED.get(name, name): value
         for name, value in given.items()
-        if value not in (None, [], _DEFAULTS.get(name))
+        if value not in (None, [], _DEFAULTS.get(name)) and (name, value) != ("label_delay", 0)
     }
     return Source(benchmark, **chosen, options=options, training=training)
 

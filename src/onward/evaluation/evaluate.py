@@ -10,7 +10,10 @@ from onward.errors import OnwardError
 from onward.evaluation.sitting import Examinee, Named, Outcome, decisions, outcome
 from onward.evaluation.static import StaticOutcome, classes_of, evaluate_static, find_static
 from onward.models.clip import Clip
-from onward.types import Benchmark, Samples
+from onward.types import Array, Benchmark, Samples, Stream
+
+Note = Callable[[str, str, Array, Samples, Stream], None]
+"""Told of each test of a period, once a model has answered it."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ def evaluate(
     static: Path | None = None,
     named: Named | None = None,
     watch: Callable[[str], None] = lambda name: None,
+    note: Note | None = None,
 ) -> Evaluation:
     """Evaluate a model as it is on all tests that a run would have, and on static tasks.
 
@@ -73,6 +77,8 @@ def evaluate(
         ImageNet.
     watch
         Called with the name of each test before it is begun.
+    note
+        Called with the names of each period and test, what was decided, the samples and the stream.
     """
     if benchmark.task.name != "image_text":
         raise OnwardError(
@@ -84,9 +90,11 @@ def evaluate(
     stream, examinee = benchmark.stream(seed), Examinee(clip)
     _require_parts(named, [stream[-1].classes, *classes_of(tasks or {})])
 
-    def sat(name: str, samples: Samples) -> Outcome:
-        watch(name)
+    def sat(name: str, samples: Samples, period: str | None = None) -> Outcome:
+        watch(name if period is None else f"{period}, {name}")
         decided = decisions(examinee, stream.table, [samples])
+        if note is not None and period is not None:
+            note(period, name, decided, samples, stream)
         return outcome(decided, samples, stream[-1].classes, named)
 
     return Evaluation(
@@ -96,7 +104,7 @@ def evaluate(
         macs=clip.macs,
         periods={
             period.name: {
-                name: sat(f"{period.name}, {name}", samples)
+                name: sat(name, samples, period.name)
                 for name, samples in period.tests.items()
                 if len(samples)
             }

@@ -18,6 +18,7 @@ from onward.models.clip_config import CONFIGS, ClipConfig
 from onward.models.open_clip_loader import open_clip
 from onward.models.shared import overwrite
 from onward.results.read import check_checkpoint, checkpoints, read_spec
+from onward.results.schema import Progress, RunSpec
 from onward.results.state import load_state
 from onward.saved import to_tensors
 
@@ -31,11 +32,15 @@ _ANY_SHAPE = (1, 1, 3)
 
 @dataclass(frozen=True)
 class ChosenClip:
-    """A CLIP, what it is called, and where its weights are from, in words."""
+    """A CLIP, what it is called, and where its weights are from, in words.
+
+    ``learned_upto`` is the period that a run had learned last, of a model that is one's.
+    """
 
     clip: Clip
     name: str
     weights: str
+    learned_upto: str | None = None
 
 
 def chosen_clip(
@@ -136,7 +141,13 @@ def _of_run(folder: Path) -> ChosenClip:
     state = load_state(saved[-1] / "learner")
     clip = named_clip(name)
     overwrite(clip, to_tensors(state["parameters"] | state["buffers"]))
-    return ChosenClip(clip, name, f"those of the run {spec.method}, seed {spec.seed}, in {folder}")
+    words = f"those of the run {spec.method}, seed {spec.seed}, in {folder}"
+    return ChosenClip(clip, name, words, _learned_upto(saved[-1], spec))
+
+
+def _learned_upto(checkpoint: Path, spec: RunSpec) -> str | None:
+    learned = Progress.model_validate_json((checkpoint / "progress.json").read_bytes()).period
+    return spec.periods[learned - 1] if 0 < learned <= len(spec.periods) else None
 
 
 def _config(name: str) -> ClipConfig:

@@ -17,7 +17,7 @@ from onward.report.published import PublishedRow
 from onward.report.style import COLOURS
 from onward.report.summary import Summary, by_setting, shown_metrics, summarise
 from onward.report.verdict import BASELINE, Finding, findings
-from onward.report.words import limits, score_words
+from onward.report.words import lateness, limits, score_words
 from onward.results.record import RunRecord
 from onward.results.schema import Environment, RunSpec
 
@@ -240,6 +240,10 @@ def _palette(figured: Sequence[Sequence[str]]) -> dict[str, str]:
     return palette
 
 
+def _but_late(spec: RunSpec) -> dict[str, Any]:
+    return {name: value for name, value in spec.benchmark_options.items() if name != "label_delay"}
+
+
 def _names(settings: Sequence[Sequence[Summary]]) -> list[str]:
     """Name each setting by its protocol, and by what else tells it from the others."""
     specs = [group[0].spec for group in settings]
@@ -247,11 +251,13 @@ def _names(settings: Sequence[Sequence[Summary]]) -> list[str]:
         "recipe": [f"{spec.recipe_name} recipe" for spec in specs],
         "model": [str(spec.recipe.get("model") or "") for spec in specs],
         "budget": [limits(spec) for spec in specs],
-        "options": [as_words(spec.benchmark_options) for spec in specs],
+        "options": [as_words(_but_late(spec)) for spec in specs],
         "periods": [f"{len(spec.periods)} periods" for spec in specs],
+        "labels": [lateness(spec) for spec in specs],
         "grain": [f"{spec.protocol.get('batch')} at a time" for spec in specs],
     }
-    telling = [texts for texts in parts.values() if len(set(texts)) > 1]
+    # Late labels are said of a single setting too: its scores begin with the first of them.
+    telling = [texts for part, texts in parts.items() if part == "labels" or len(set(texts)) > 1]
     return [
         " · ".join([str(spec.protocol["name"]), *(texts[at] for texts in telling if texts[at])])
         for at, spec in enumerate(specs)

@@ -69,7 +69,7 @@ def _table(title: str, first: str, rows: "Mapping[str, Outcome]") -> Table:
     columns = _CLASSES if classifies else _RETRIEVAL
     parts = list(dict.fromkeys(part for one in rows.values() for part in one.by_part))
     per_class = classifies and any(one.by_class for one in rows.values())
-    result = _empty(title, first)
+    result = empty_table(title, first)
     for heading in (*columns, *([_PER_CLASS] if per_class else []), *parts):
         result.add_column(heading, justify="right", no_wrap=True)
     for name, one in rows.items():
@@ -82,7 +82,7 @@ def _table(title: str, first: str, rows: "Mapping[str, Outcome]") -> Table:
 
 
 def _tasks(found: "StaticOutcome") -> Table:
-    result = _empty("static tasks", "task")
+    result = empty_table("static tasks", "task")
     for heading in ("score", "metric", "samples", "parts of its classes"):
         result.add_column(heading, justify="right" if heading in ("score", "samples") else "left")
     for name, task in found.tasks.items():
@@ -93,7 +93,8 @@ def _tasks(found: "StaticOutcome") -> Table:
     return result
 
 
-def _empty(title: str, first: str) -> Table:
+def empty_table(title: str, first: str) -> Table:
+    """Return a table with a title and its first column."""
     result = Table(
         title=Text(title, style="bold"),
         title_justify="left",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from onward.report.comparison import decided_best
 from onward.report.fields import printable, telling
 from onward.report.summary import Summary, by_setting, shown_metrics
-from onward.report.words import metric_words
+from onward.report.words import lateness, metric_words
 
 COST_WORDS = {
     "cpu_seconds": "CPU seconds",
@@ -86,6 +86,7 @@ def sheets(summaries: Sequence[Summary]) -> list[Sheet]:
 def _sheet(members: Sequence[Summary]) -> Sheet:
     first, spec = members[0], members[0].spec
     parts = [spec.benchmark, first.data_name, first.protocol, f"{spec.recipe_name} recipe"]
+    parts += [lateness(spec)] if spec.label_delay else []
     parts += [f"{name} {_limit(name, value)}" for name, value in spec.limits.items()]
     metrics = tuple(shown_metrics(members))
     limited = {**spec.protocol.get("limits", {}), **spec.limits}

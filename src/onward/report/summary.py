@@ -150,8 +150,9 @@ class Summary:
         return TEST in self.records[0].static_tests and self.spec.task == "one_label"
 
     def _measure(self, name: str) -> Measure:
-        function = CATALOGUE.find(name).function
-        return Measure(tuple(function(matrix) for matrix in self.matrices))
+        function, first = CATALOGUE.find(name).function, self.spec.label_delay
+        # Before the first labels come there is no model: the stream of scores begins with them.
+        return Measure(tuple(function(matrix[first:, first:]) for matrix in self.matrices))
 
 
 def summarise(records: Iterable[RunRecord], more: Sequence[str] = ()) -> list[Summary]:

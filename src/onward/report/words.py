@@ -71,6 +71,12 @@ def limits(spec: RunSpec) -> str:
     return ", ".join(told) or "no limits"
 
 
+def lateness(spec: RunSpec) -> str:
+    """Say how late labels came; nothing where they came with their samples."""
+    late = spec.label_delay
+    return f"labels {late} period{'' if late == 1 else 's'} late" if late else ""
+
+
 def joined(names: Sequence[str], most: int = 4) -> str:
     """Write names one after the other; of many, the first few and how many there are.
 

@@ -176,6 +176,7 @@ def _missing_cells(record: RunRecord, key: Key) -> Iterator[str]:
     rows = range(periods) if record.complete else sorted({i for i, _, _ in there})
     if tests == "last":  # before everything is learned, nothing is
         rows = [row for row in rows if row + 1 == periods]
+    rows = [row for row in rows if row >= spec.label_delay]  # nor before the first labels
     due = {
         (i, test, period)
         for i in rows

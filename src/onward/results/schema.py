@@ -110,6 +110,12 @@ class RunSpec(Stored):
         """Name the data and the way it was cut, whatever runs on it."""
         return stream_name(self.data_digest, self.benchmark_options, self.protocol, self.periods)
 
+    @property
+    def label_delay(self) -> int:
+        """By how many periods labels came late: so many periods at the start are not tested."""
+        found = self.benchmark_options.get("label_delay", 0)
+        return found if isinstance(found, int) and 0 <= found < len(self.periods) else 0
+
     def as_stored(self) -> "RunSpec":
         """Return this spec as it will be read back; raise if it cannot be written as JSON."""
         try:

@@ -28,7 +28,7 @@ def write_stream_card(out: Path, name: str, benchmark: Benchmark, stream: Stream
     if all((folder / name).exists() for name in wanted):
         return folder
     periods = []
-    for period in stream:
+    for period in stream.undelayed:
         both = _counted(benchmark.raw, period)
         # Where only the future is tested, the samples of a period may be both.
         rows, first = np.unique(both.rows, return_index=True)
