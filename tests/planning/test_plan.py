@@ -6,10 +6,11 @@ import pytest
 from numpy.typing import NDArray
 
 from onward.errors import OnwardError
+from onward.planning.costs import Costs
 from onward.planning.drift import Drift, class_mix_drift, read_drift
 from onward.planning.history import History
 from onward.planning.page import write_plan_page
-from onward.planning.plan import Costs, Plan, make_plan
+from onward.planning.plan import Plan, make_plan
 from onward.planning.policies import Below, Drifts, Every, Falls, Never, Policy
 from onward.planning.replay import Timing, replay
 from onward.planning.staleness import staleness

@@ -7,9 +7,10 @@ import typer
 
 from onward.cli.console import console, print_json
 from onward.cli.options import AsJson
+from onward.planning.costs import Costs
 from onward.planning.drift import class_mix_drift, read_drift
 from onward.planning.history import read_history
-from onward.planning.plan import FALLS, Costs, make_plan
+from onward.planning.plan import FALLS, make_plan
 from onward.planning.terminal import policies_table, sentences
 
 

@@ -5,6 +5,7 @@ policy says, at the end of each period, whether the model of that moment goes in
 on R, it has a score in every later period, a number of updates, and so a cost.
 """
 
-from onward.planning.plan import Costs, Plan, make_plan
+from onward.planning.costs import Costs
+from onward.planning.plan import Plan, make_plan
 
 __all__ = ["Costs", "Plan", "make_plan"]

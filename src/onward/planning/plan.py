@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from onward.errors import OnwardError
 from onward.metrics.paired import Verdict, compare
+from onward.planning.assumptions import assumptions
+from onward.planning.costs import Costs
 from onward.planning.drift import Drift
 from onward.planning.history import History
 from onward.planning.intervals import Interval, interval
@@ -19,32 +21,6 @@ from onward.planning.staleness import Stale, staleness
 
 FALLS = (1.0, 2.0, 5.0)
 """By how many points a measured score may fall, where nobody says how many."""
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What things cost, in one currency.
-
-    Parameters
-    ----------
-    update
-        One update.
-    loss
-        One lost point in one period.
-    cpu_hour
-        One hour of a processor, for methods that compute more than others.
-    """
-
-    update: float
-    loss: float
-    cpu_hour: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not math.isfinite(value) or value < 0:
-                raise OnwardError(f"expected a cost of 0 or more for {name}, found {value}")
-        if not any(vars(self).values()):
-            raise OnwardError("expected a cost above 0, found none: every policy would be as good")
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +194,7 @@ def make_plan(
         reference=reference,
         policies=tuple(priced),
         staleness={method: staleness(scores) for method, scores in history.scores.items()},
-        assumptions=tuple(_assumptions(history, costs, timing, reference, drift)),
+        assumptions=tuple(assumptions(history, costs, timing, reference, drift)),
     )
 
 
@@ -312,41 +288,6 @@ def _missing(replayed: Sequence[Replayed], history: History, timing: Timing) -> 
         if one.unknown:
             return f"the drift up to {history.periods[one.unknown[0]]}"
     return None
-
-
-def _assumptions(
-    history: History, costs: Costs, timing: Timing, reference: str, drift: Drift | None
-) -> list[str]:
-    told = [
-        f"A lost point is one below the freshest model of {reference}, the method whose freshest "
-        "models are best here; where another is above it, points are won.",
-        "The first model is everybody's and is not paid for; an update at the end of a period "
-        "serves from the next one on.",
-        "Policies are replayed on models that had learned every period. One that skipped periods "
-        "while it learned would be another model, which these runs do not know.",
-        "Which number of periods or which threshold is best was found on this same history, which "
-        "flatters the best one a little. Periods count alike, however long they are.",
-    ]
-    if timing.delay:
-        how = "the runs were made with it" if timing.inside else "a model has learned no later ones"
-        told.append(
-            f"Labels come {timing.delay} periods late ({how}), and a score is measured once they "
-            "are there."
-        )
-    if costs.cpu_hour:
-        told.append(
-            "An update takes a run's CPU time by the number of its periods, tests included; "
-            "methods that learn everything again take more each time."
-        )
-    told.append(
-        "No drift is known here: the stream's card has no class mix, and no file was given."
-        if drift is None
-        else f"Drift is {drift.words}, between the newest period that was learned and the present"
-        + (", as far as labels are there." if drift.needs_labels else ".")
-    )
-    if len(history.seeds) == 1:
-        told.append("One seed has no interval and decides nothing: run more, six or better ten.")
-    return told
 
 
 def _plain(one: Priced) -> dict[str, Any]:
