@@ -81,7 +81,8 @@ def results_table(
         "label": f"Results, {group[0].protocol}",
         "columns": columns,
         "rows": rows,
-        "words": ["method", "methods"],
+        # What papers printed are rows, and no methods of ours.
+        "words": ["row", "rows"] if published else ["method", "methods"],
         "groups": [_PUBLISHED.format(paper) for paper in papers],
         "folded": True,  # papers have ten times the rows of most folders
     }
