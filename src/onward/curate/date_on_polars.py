@@ -184,7 +184,7 @@ class _Drawers:
         order = np.argsort(part, kind="stable")
         numbers, first = np.unique(part[order], return_index=True)
         table = rows.drop("month")[order].to_arrow(compat_level=pl.CompatLevel.oldest())
-        ends = [*first.tolist()[1:], len(rows)]
+        ends = [*first.tolist(), len(rows)][1:]
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             for start, end in zip(first.tolist(), ends, strict=True):
                 writer.write_batch(table.slice(start, end - start).combine_chunks().to_batches()[0])

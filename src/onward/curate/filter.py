@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow.parquet as pq
 
 from onward.curate.filters import Given, Step
 from onward.curate.pool import clear
@@ -125,7 +124,7 @@ def _make(
     ends: dict[int, tuple[datetime, datetime]] = {}
     with watch(stage.counts["kept"], "pairs", "filtering") as done:
         for path in work.parts():
-            rows = pl.DataFrame(pl.from_arrow(pq.read_table(path, schema=DATED)))
+            rows = pl.read_parquet(path, columns=DATED.names)
             fate = work.judge(path, rows, pending)
             _write(made.folder, path, rows, fate, steps, ends)
             done(len(rows))
