@@ -176,8 +176,8 @@ def test_texts_in_another_encoding_are_named_and_counted(tmp_path: Path) -> None
 
 def test_true_dates_are_compared_and_drawn(tmp_path: Path) -> None:
     pool, snapshots = write_raw(tmp_path / "raw")
-    known = pl.DataFrame({"uid": [uid(0), uid(1), uid(7), uid(2)],
-                          "date": ["2016-06-20", "2016-01-01", "2017-04-30", "2016-01-01"]})  # fmt: skip
+    dates = ["2016-06-20", "2016-01-01", "2017-04-30", "2016-01-01"]
+    known = pl.DataFrame({"uid": [uid(0), uid(1), uid(7), uid(2)], "date": dates})
     known.write_csv(tmp_path / "known.csv")
     command = ["curate", "date", pool, "--snapshots", snapshots, "--out", tmp_path / "out"]
     done = CliRunner().invoke(app, [*map(str, command), "--known", str(tmp_path / "known.csv")])

@@ -211,13 +211,17 @@ def test_bias_is_found_where_it_is_and_not_where_it_is_not() -> None:
     assert bias(before, rng.binomial(2000, rising), years).verdict == PRESENT
     assert bias(before, before // 2, years).verdict == EVEN
     assert bias([10, 10], [9, 1], [2014, 2015]).verdict == UNSURE
-    # With no bias the interval misses zero in about one of twenty tries, also where periods differ
-    # by more than chance.
-    wrong = 0
+    # With no bias the interval misses zero in about one of twenty tries; where periods differ by
+    # more than chance, it is not called steady much more often.
+    wrong = steady = 0
     for _ in range(400):
+        wrong += bias(before, rng.binomial(2000, 0.5, 8), years).verdict in (PAST, PRESENT)
         share = np.clip(0.5 + 0.05 * rng.standard_normal(8), 0, 1)
-        wrong += bias(before, rng.binomial(2000, share), years).verdict in (PAST, PRESENT)
+        steady += bias(before, rng.binomial(2000, share), years).steady
     assert wrong / 400 < 0.09
+    assert steady / 400 < 0.09
+    one = bias([1000] * 6, [800, 300, 310, 290, 305, 300], range(2016, 2022))
+    assert (one.verdict, one.steady) == (PAST, False)
     slope = bias(before, np.round(2000 * falling).astype(int), years)
     assert slope.slope == pytest.approx(-0.03, abs=1e-3)
 

@@ -177,7 +177,8 @@ def _counted(work: _Work, ends: Mapping[int, tuple[datetime, datetime]]) -> dict
     before = [bucket["rows"] for bucket in work.stage.counts["buckets"]]
     names = [bucket["name"] for bucket in work.stage.counts["buckets"]]
     years = [_year(name) for name in names]
-    steps, left = [], before
+    steps: list[dict[str, Any]] = []
+    left = before
     for number, step in enumerate(work.steps):
         after = [work.after[number, bucket] for bucket in range(len(before))]
         steps.append(

@@ -90,7 +90,7 @@ def _table(counts: Mapping[str, Any]) -> Table:
         table.add_row(bucket["name"], f"{pairs:,}", *shares, f"{bucket['rows']:,}")
     found = [*(one["bias"] for one in counts["steps"]), counts["bias"]]
     table.add_row("a year", "", *map(_slope, found))
-    table.add_row("", "", *(_coloured(one["verdict"]) for one in found))
+    table.add_row("", "", *(_coloured(one) for one in found))
     return table
 
 
@@ -104,5 +104,7 @@ def _slope(found: Mapping[str, Any]) -> str:
     return f"{100 * found['slope']:+.2f} ({100 * found['low']:+.2f} to {100 * found['high']:+.2f})"
 
 
-def _coloured(verdict: str) -> str:
-    return f"[yellow]{verdict}[/]" if "favours" in verdict else f"[dim]{verdict}[/]"
+def _coloured(found: Mapping[str, Any]) -> str:
+    if "favours" not in found["verdict"]:
+        return f"[dim]{found['verdict']}[/]"
+    return f"[yellow]{found['verdict']}{'' if found['steady'] else ', not steadily'}[/]"
