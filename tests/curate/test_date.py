@@ -209,7 +209,10 @@ def test_spark_writes_the_same_files(tmp_path: Path) -> None:
         pytest.skip("there is no Java, which Spark needs")
     pool, snapshots = write_raw(tmp_path / "raw")
     more = tmp_path / "more.csv"
-    lines = ["uid,url,text", *(f"{n:032x},u/{n % 300},caption {n % 500} of it" for n in range(900))]
+    lines = [
+        "uid,url,text",
+        *(f"{n:032x},u/{n % 300},caption {n % 500} of it" for n in range(1900)),
+    ]
     more.write_text("\n".join([*lines, "short"]), "utf-8")
     seen = ["url,text", *(f"u/{n % 300},caption {n % 500} of it" for n in range(0, 1500, 2))]
     (snapshots / "2018-02.csv").write_text("\n".join(seen), "utf-8")

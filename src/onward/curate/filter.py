@@ -3,6 +3,7 @@
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ import polars as pl
 from onward.curate.filters import Given, Step
 from onward.curate.pool import clear
 from onward.curate.pool_rows import write_dropped, write_rows
-from onward.curate.records import DATED, MOMENT
+from onward.curate.records import DATED
 from onward.curate.stage import DATED_KINDS, Making, Stage, making, open_stage
 from onward.curate.survival import bias
 from onward.curate.watching import Watch, unwatched
@@ -24,6 +25,7 @@ from onward.types import Array
 
 PICTURE = "survival.png"
 _KEPT = 255
+_AHEAD = 2
 
 
 def make_filtered(
@@ -122,12 +124,21 @@ def _make(
     shutil.rmtree(made.folder / "rows", ignore_errors=True)
     shutil.rmtree(made.folder / "dropped", ignore_errors=True)
     ends: dict[int, tuple[datetime, datetime]] = {}
-    with watch(stage.counts["kept"], "pairs", "filtering") as done:
+    waiting: list[Future[None]] = []
+    # Steps look at one part after the other; meanwhile the one before it is written.
+    with (
+        watch(stage.counts["kept"], "pairs", "filtering") as done,
+        ThreadPoolExecutor(1) as pool,
+    ):
         for path in work.parts():
             rows = pl.read_parquet(path, columns=DATED.names)
             fate = work.judge(path, rows, pending)
-            _write(made.folder, path, rows, fate, steps, ends)
+            waiting.append(pool.submit(_write, made.folder, path, rows, fate, steps, ends))
+            if len(waiting) > _AHEAD:
+                waiting.pop(0).result()
             done(len(rows))
+        for one in waiting:
+            one.result()
     counts = _counted(work, ends)
     _nobody_left(counts, allow_empty=allow_empty)
     from onward.report.style import to_png
@@ -161,12 +172,10 @@ def _write(
         first, last = kept["time"][0], kept["time"][-1]
         ends[bucket] = (ends.get(bucket, (first, last))[0], last)
         table = kept.to_arrow(compat_level=pl.CompatLevel.oldest())
-        times = {one: table[one].cast(MOMENT) for one in ("time", "taken")}
-        columns = [times.get(one, table[one]) for one in DATED.names]
-        write_rows(type(table).from_arrays(columns, DATED.names).cast(DATED), out / "rows" / name)
+        write_rows(table.cast(DATED), out / "rows" / name)
     lost = np.flatnonzero(fate != _KEPT)
     if len(lost):
-        reasons = pl.Series([step.told() for step in steps]).gather(fate[lost].tolist())
+        reasons = pl.Series([step.told() for step in steps]).gather(pl.Series(fate[lost]))
         ids = rows["id"].gather(lost)
         where = out / "dropped" / f"{path.parent.name}-{path.name}"
         write_dropped(ids.to_arrow().cast("string"), reasons.to_arrow().cast("string"),
