@@ -4,8 +4,9 @@ The pool has DataComp's columns, made up; eight snapshots hold most of its pairs
 twice, and others that it has not. Both sides date a pair by the first snapshot that has it, keep
 one row of each pair and of each id, take tags of HTML out of captions, sort by month and id, and
 write parquet with zstd by year. The filter keeps captions of more than two words and five letters
-and images of 200 pixels and at most 3 to 1; basic also asks for English, up to two million rows. All are processes of their own, and their imports are
-counted. ``onward curate`` also writes down what it drops and why, and counts what survives.
+and images of 200 pixels and at most 3 to 1; basic also asks for English, up to two million rows.
+All are processes of their own, and their imports are counted. ``onward curate`` also writes down
+what it drops and why, counts what survives, and draws it.
 
     python benchmarks/pools.py join --rows 2000000
 """
