@@ -25,7 +25,7 @@ from onward.types import Array
 
 PICTURE = "survival.png"
 _KEPT = 255
-_AHEAD = 2
+_WRITERS, _AHEAD = 2, 4
 
 
 def make_filtered(
@@ -125,15 +125,20 @@ def _make(
     shutil.rmtree(made.folder / "dropped", ignore_errors=True)
     ends: dict[int, tuple[datetime, datetime]] = {}
     waiting: list[Future[None]] = []
-    # Steps look at one part after the other; meanwhile the one before it is written.
+    # Steps look at one part after the other; meanwhile those before it are written.
     with (
         watch(stage.counts["kept"], "pairs", "filtering") as done,
-        ThreadPoolExecutor(1) as pool,
+        ThreadPoolExecutor(_WRITERS) as pool,
     ):
         for path in work.parts():
             rows = pl.read_parquet(path, columns=DATED.names)
             fate = work.judge(path, rows, pending)
-            waiting.append(pool.submit(_write, made.folder, path, rows, fate, steps, ends))
+            kept = rows.filter(fate == _KEPT)
+            if len(kept):
+                bucket, first, last = int(path.parent.name), kept["time"][0], kept["time"][-1]
+                ends[bucket] = (ends.get(bucket, (first, last))[0], last)
+            lost = rows["id"].filter(fate != _KEPT), fate[fate != _KEPT]
+            waiting.append(pool.submit(_write, made.folder, path, kept, lost, steps))
             if len(waiting) > _AHEAD:
                 waiting.pop(0).result()
             done(len(rows))
@@ -158,28 +163,21 @@ def _pass(work: _Work, pending: Sequence[int]) -> None:
 
 
 def _write(
-    out: Path,
-    path: Path,
-    rows: pl.DataFrame,
-    fate: Array,
-    steps: Sequence[Step],
-    ends: dict[int, tuple[datetime, datetime]],
+    out: Path, path: Path, kept: pl.DataFrame, lost: tuple[pl.Series, Array], steps: Sequence[Step]
 ) -> None:
-    kept = rows.filter(fate == _KEPT)
-    name = Path(path.parent.name) / path.name
+    """Write what is left of a part, and the ids and steps of the rest."""
     if len(kept):
-        bucket = int(path.parent.name)
-        first, last = kept["time"][0], kept["time"][-1]
-        ends[bucket] = (ends.get(bucket, (first, last))[0], last)
         table = kept.to_arrow(compat_level=pl.CompatLevel.oldest())
-        write_rows(table.cast(DATED), out / "rows" / name)
-    lost = np.flatnonzero(fate != _KEPT)
-    if len(lost):
-        reasons = pl.Series([step.told() for step in steps]).gather(pl.Series(fate[lost]))
-        ids = rows["id"].gather(lost)
-        where = out / "dropped" / f"{path.parent.name}-{path.name}"
-        write_dropped(ids.to_arrow().cast("string"), reasons.to_arrow().cast("string"),
-                      f"{path.parent.name}/{path.name}", where)  # fmt: skip
+        write_rows(table.cast(DATED), out / "rows" / path.parent.name / path.name)
+    ids, fates = lost
+    if len(ids):
+        reasons = pl.Series([step.told() for step in steps]).gather(pl.Series(fates))
+        write_dropped(
+            ids.to_arrow().cast("string"),
+            reasons.to_arrow().cast("string"),
+            f"{path.parent.name}/{path.name}",
+            out / "dropped" / f"{path.parent.name}-{path.name}",
+        )
 
 
 def _counted(work: _Work, ends: Mapping[int, tuple[datetime, datetime]]) -> dict[str, Any]:
