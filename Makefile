@@ -53,6 +53,7 @@ bench: setup
 	$(BIN)/python benchmarks/tic.py
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/curate.py
+	$(BIN)/python benchmarks/pools.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache site

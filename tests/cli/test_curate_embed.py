@@ -94,7 +94,10 @@ def test_vectors_that_are_there_and_queries_that_are_there(
         (("embed", "--images", "x", "--ids", "y", "--model", "clip_small"), "--ids with"),
         (("embed", "--images", "nowhere", "--model", "clip_small"), "found none at nowhere"),
         (("embed", "--embeddings", "nowhere"), "found none at nowhere"),
-        (("embed", "--embeddings", "a", "--pool", "nowhere"), "onward curate pool has written"),
+        (
+            ("embed", "--embeddings", "a", "--pool", "nowhere"),
+            "that onward curate pool or onward curate date",
+        ),
         (("retrieve", "a", "--concepts", "clear10"), "--model or --queries"),
         (("retrieve", "a", "--concepts", "c", "--queries", "q", "--sub-queries"), "--sub-queries"),
         (("retrieve", "a", "--concepts", "c", "--queries", "q"), "found no file at c"),

@@ -9,7 +9,7 @@ from rich.table import Table
 from onward.benchmarks import Source
 from onward.cli.console import console, print_json
 from onward.cli.options import AsJson, parse_seeds
-from onward.cli.progress import reading
+from onward.cli.progress import progress_bar, reading
 from onward.cli.source import with_data, with_source
 from onward.data import emoji_history
 from onward.data.street.drives import FRAMES
@@ -55,7 +55,7 @@ def describe(
 
 @app.command()
 def make(
-    name: Annotated[str, typer.Argument(help="What to make: street or tic-shards.")],
+    name: Annotated[str, typer.Argument(help="What to make: street, tic-shards or emoji-pool.")],
     *,
     out: Annotated[Path, typer.Option(help="Where to: a new folder.")],
     seed: Annotated[int, typer.Option(min=0, help="Another seed is another traffic.")] = 0,
@@ -67,19 +67,25 @@ def make(
         str, typer.Option(help="tic-shards: datacomp, ids, yfcc or redcaps.")
     ] = "datacomp",
     samples: Annotated[
-        int | None, typer.Option(min=4, help="tic-shards: pairs of a month, at most.")
+        int | None,
+        typer.Option(min=4, help="tic-shards, emoji-pool: pairs of a month or release, at most."),
     ] = None,
     size: Annotated[int, typer.Option(min=8, help="tic-shards, a table: side of images.")] = 224,
 ) -> None:
-    """Make data: street, or tic-shards. The same data, seed and numbers give the same bytes.
+    """Make data: street, tic-shards or emoji-pool. The same seed and numbers give the same bytes.
 
     street is Emoji Street, a miniature of driving in SODA10M's layout; tic-shards are dated images
-    with captions in the layouts of TiC-CLIP's data.
+    with captions in the layouts of TiC-CLIP's data; emoji-pool is a raw pool of images and captions
+    with dated snapshots, to try onward curate date and what follows on.
     """
-    if name not in ("street", "tic-shards"):
-        raise unknown("data to make", name, ["street", "tic-shards"], "onward data make --help")
+    known = ("street", "tic-shards", "emoji-pool")
+    if name not in known:
+        raise unknown("data to make", name, known, "onward data make --help")
     if name == "tic-shards":
         _make_shards(out.expanduser(), data, layout, seed=seed, samples=samples, size=size)
+        return
+    if name == "emoji-pool":
+        _make_pool(out.expanduser(), seed=seed, samples=samples)
         return
     # Drawing needs Pillow, which the other commands can do without.
     from onward.data.street.make import make_street
@@ -125,6 +131,25 @@ def _make_shards(
     pairs = emoji_pairs() if data == "emoji" else table_pairs(Path(data).expanduser(), size)
     made = make_tic_shards(out, pairs, layout, seed=seed, samples=samples or SAMPLES)
     typer.echo(f"{out}: {made} pairs in the layout {layout}; read it with: onward check data {out}")
+
+
+def _make_pool(out: Path, *, seed: int, samples: int | None) -> None:
+    from onward.data.emoji_pool import PAIRS, make_emoji_pool
+
+    bar = progress_bar("drawn {task.completed:,.0f} images")
+    drawn = bar.add_task("", total=None)
+    with bar:
+        made = make_emoji_pool(
+            out,
+            pairs=samples or PAIRS,
+            seed=seed,
+            progress=lambda done: bar.advance(drawn, done),
+        )
+    typer.echo(
+        f"{out}: {made['pairs']} pairs, of which {made['in_no_snapshot']} are in none of "
+        f"{made['snapshots']} snapshots, and the true dates of {made['dates_known']}; go on with: "
+        f"onward curate date {out}/pool.parquet --snapshots {out}/snapshots --out dated"
+    )
 
 
 def _describe_emoji(*, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from onward.curate.embed_images import image_parts, images_digest
 from onward.curate.given_vectors import given_digest, given_files, given_parts
 from onward.curate.images import image_shards
 from onward.curate.known_clip import KnownClip
-from onward.curate.stage import making, open_stage
+from onward.curate.stage import POOLS, making, open_stage
 from onward.errors import OnwardError
 
 
@@ -78,7 +78,7 @@ def make_store(
     on_wait
         Called if another process is at work on the same folder.
     """
-    known = None if pool is None else open_stage(pool, "pool")
+    known = None if pool is None else open_stage(pool, *POOLS)
     options = {**source.options, "pool": known and known.digest}
     with making(out, "embed", options, on_wait=on_wait) as folder:
         if folder.finished is None:

@@ -2,7 +2,19 @@
 
 import typer
 
-from onward.cli.curate import accept, demo, embed, export, fetch, pool, preview, retrieve, review
+from onward.cli.curate import (
+    accept,
+    date,
+    demo,
+    embed,
+    export,
+    fetch,
+    filter,
+    pool,
+    preview,
+    retrieve,
+    review,
+)
 
 app = typer.Typer(
     help="From a huge timestamped pool to a small, clean, labelled stream.", no_args_is_help=True
@@ -15,4 +27,6 @@ app.command("preview")(preview.preview)
 app.command("review")(review.review)
 app.command("accept")(accept.accept)
 app.command("export")(export.export)
+app.command("date")(date.date)
+app.command("filter")(filter.filter)
 app.command("demo")(demo.demo)
