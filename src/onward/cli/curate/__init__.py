@@ -3,6 +3,8 @@
 import typer
 
 from onward.cli.curate import accept, embed, export, fetch, pool, preview, retrieve, review
+from onward.cli.curate.shards import shards
+from onward.cli.curate.tests import tests
 
 app = typer.Typer(
     help="From a huge timestamped pool to a small, clean, labelled stream.", no_args_is_help=True
@@ -15,3 +17,5 @@ app.command("preview")(preview.preview)
 app.command("review")(review.review)
 app.command("accept")(accept.accept)
 app.command("export")(export.export)
+app.command("tests")(tests)
+app.command("shards")(shards)
