@@ -58,7 +58,7 @@ def test_the_layout_is_the_released_one(sharded: Path, tested: tuple[Path, Path]
         names = tar.getnames()
         held = {name: tar.extractfile(name).read() for name in names}  # type: ignore[union-attr]
     key = names[0].partition(".")[0]
-    assert [name.partition(".")[2] for name in names[:3]] == ["png", "txt", "json"]
+    assert [name.partition(".")[2] for name in names[:3]] == ["json", "png", "txt"]
     assert key.endswith("-0")
     assert json.loads(held[f"{key}.json"])["uid"] == key[:-2]
     rows = pq.read_table(tested[0] / "rows" / "01").to_pylist()
@@ -137,9 +137,9 @@ def test_an_unknown_calendar(tested: tuple[Path, Path], tmp_path: Path) -> None:
 
 def test_classes_are_read_and_their_parts(tmp_path: Path) -> None:
     rows = pairs()
-    words = ("dog", "pug", "box")
+    said = ("dog, a tame canine", "pug, so small", "box or container")
     for number, row in enumerate(rows):
-        row["caption"] = f"{row['caption']} {words[number % 3]}"
+        row["caption"] = f"{row['caption']} {said[number % 3]}"
     dated, images = write_dated(tmp_path / "dated", rows), write_images(tmp_path / "images", rows)
     (tmp_path / "classes.txt").write_text("dog\npug\nbox\n")
     options = AskedOptions(

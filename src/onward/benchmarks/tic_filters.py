@@ -14,6 +14,8 @@ from onward.tasks.image_text import ImageText
 from onward.types import Array, Budget, Call, Rows, Samples, Setting, Table, View
 
 Mask = NDArray[np.bool_]
+WORDS, LETTERS = 2, 5
+"""What a caption has more of, to be kept by DataComp's basic filter."""
 # Changed whenever scores would be: how the model that filters is trained, and on what.
 _VERSION = 1
 
@@ -29,7 +31,7 @@ def basic(table: Table, unseen: Mask) -> Mask:
     The paper's basic filter also wants English and photos of some size, which drawings are not.
     """
     captions = table.columns.column("text").to_pylist()
-    return np.array([len(text.split()) > 2 and len(text) > 5 for text in captions])
+    return np.array([len(text.split()) > WORDS and len(text) > LETTERS for text in captions])
 
 
 def bestpool(table: Table, unseen: Mask) -> Mask:

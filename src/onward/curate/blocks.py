@@ -125,7 +125,7 @@ def _last_end(block: bytes, *, quoted: bool) -> int:
 
 def _delimited(block: pa.Buffer, layout: Layout, wanted: dict[str, str]) -> tuple[Texts, Faults]:
     faults: Faults = []
-    place = layout.names.index(wanted["id"])
+    place = layout.names.index(wanted["id"]) if "id" in wanted else len(layout.names)
 
     def note(row: Any) -> str:
         few = row.actual_columns < row.expected_columns
@@ -185,7 +185,7 @@ def _json_lines(block: pa.Buffer, wanted: dict[str, str]) -> tuple[Texts, Faults
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line.decode("utf-8", "replace"))
         except ValueError:
             row = None
         if not isinstance(row, dict):

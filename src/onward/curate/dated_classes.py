@@ -57,8 +57,8 @@ def read_classes(spec: str, nouns: Nouns, subtrees: Sequence[str] = ()) -> Dated
     """
     if spec == IMAGENET:
         spoken = class_words()
-        listed = {wnid: spoken[wnid] for wnid in sorted(official_classes(IMAGENET, incremental=True).classes)}
-        wanted = [(name, wnid) for wnid, name in listed.items()]
+        numbers = sorted(official_classes(IMAGENET, incremental=True).classes)
+        wanted = [(spoken.get(wnid), wnid) for wnid in numbers]
         subtrees = subtrees or [name.replace("_", " ") for name in imagenet_subtrees()]
     else:
         wanted = _listed(Path(spec).expanduser())

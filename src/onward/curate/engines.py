@@ -69,12 +69,17 @@ def engine(name: str, limits: Limits, out: Path, master: str | None = None) -> E
 
         return OnPolars(limits, out)
     if name == "spark":
-        if importlib.util.find_spec("pyspark") is None:
-            raise OnwardError(
-                "expected pyspark, which carries a pool on a cluster, found none. Install it: "
-                "pip install 'onward[curate,spark]'"
-            )
+        need_spark()
         from onward.curate.on_spark import OnSpark
 
         return OnSpark(limits, out, master)
     raise unknown("engine", name, ENGINES, "onward curate pool --help")
+
+
+def need_spark() -> None:
+    """Say that Spark is missing, before something imports it."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise OnwardError(
+            "expected pyspark, which carries a pool on a cluster, found none. Install it: "
+            "pip install 'onward[curate,spark]'"
+        )

@@ -26,7 +26,7 @@ from onward.curate.client import Client, FetchError, Manners
 from onward.curate.picture_filters import Filters, Picture, look_at
 from onward.curate.records import FETCHED
 from onward.curate.shard_plan import ShardPlan
-from onward.curate.stage import making, open_stage
+from onward.curate.stage import POOLS, making, open_stage
 from onward.curate.watching import Watch, unwatched
 from onward.errors import OnwardError
 from onward.files import remove_drafts, write_atomic
@@ -78,7 +78,7 @@ def fetch(
     Parameters
     ----------
     pool
-        What ``onward curate pool`` has written.
+        What ``onward curate pool``, or a verb for pairs of image and caption, has written.
     out
         Where to.
     options
@@ -89,7 +89,7 @@ def fetch(
         What shows progress.
     """
     manners = manners or Manners()
-    stage = open_stage(pool, "pool")
+    stage = open_stage(pool, *POOLS)
     with making(out, "fetch", {**asdict(options), "pool": stage.digest}) as made:
         if made.finished is None:
             shards = -(-stage.counts["kept"] // options.shard_size)

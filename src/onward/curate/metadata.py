@@ -15,7 +15,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from onward.curate.records import POOL
 from onward.data.yours_files import find_separator
 from onward.errors import OnwardError, first_few
 
@@ -33,7 +32,7 @@ _YFCC = {
 }
 _IMG2DATASET = {"key", "url", "status"}
 # Under which names a table may have what is wanted, if nobody said.
-_USUAL = {
+USUAL: Mapping[str, Sequence[str]] = {
     "id": ("id", "photo_id", "image_id", "key", "uid"),
     "time": ("time", "uploaded", "timestamp", "date"),
     "taken": (),
@@ -100,7 +99,13 @@ def metadata_files(given: Sequence[Path]) -> list[Path]:
     return found
 
 
-def layout_of(path: Path, format: str | None, asked: Mapping[str, str]) -> Layout:
+def layout_of(
+    path: Path,
+    format: str | None,
+    asked: Mapping[str, str],
+    usual: Mapping[str, Sequence[str]] = USUAL,
+    needed: Sequence[str] = ("id", "time"),
+) -> Layout:
     """Look into a file.
 
     Parameters
@@ -111,6 +116,10 @@ def layout_of(path: Path, format: str | None, asked: Mapping[str, str]) -> Layou
         One of `FORMATS`; None to see for oneself.
     asked
         The columns that somebody named, by the column of a pool that they are for.
+    usual
+        What is wanted, and under which names it may be there.
+    needed
+        What has to be there.
     """
     endings = [s.lower() for s in path.suffixes if s.lower() in {*_ENDINGS, *_COMPRESSED}]
     packed = bool(endings) and endings[-1] in _COMPRESSED
@@ -132,7 +141,7 @@ def layout_of(path: Path, format: str | None, asked: Mapping[str, str]) -> Layou
             f"expected metadata in the format {format} in {path}, found {layout.format} with "
             f"{len(layout.names)} columns ({first_few(layout.names)})"
         )
-    chosen = _choose(path, layout, asked)
+    chosen = _choose(path, layout, asked, usual, needed)
     return Layout(
         format or layout.format, layout.kind, layout.names, chosen, layout.separator, packed
     )
@@ -177,9 +186,15 @@ def _parquet_names(path: Path) -> tuple[str, ...]:
         ) from error
 
 
-def _choose(path: Path, layout: Layout, asked: Mapping[str, str]) -> dict[str, str]:
+def _choose(
+    path: Path,
+    layout: Layout,
+    asked: Mapping[str, str],
+    usual: Mapping[str, Sequence[str]],
+    needed: Sequence[str],
+) -> dict[str, str]:
     chosen: dict[str, str] = {}
-    for name in POOL.names:
+    for name in usual:
         if name in asked:
             if asked[name] == WITHOUT:
                 continue
@@ -187,13 +202,15 @@ def _choose(path: Path, layout: Layout, asked: Mapping[str, str]) -> dict[str, s
                 raise _no_column(path, layout, name, asked[name])
             chosen[name] = asked[name]
         elif layout.format == "yfcc":
-            chosen[name] = "uploaded" if name == "time" else name
+            own = "uploaded" if name == "time" else name
+            chosen |= {name: own} if own in layout.names else {}
         else:
-            usual = ("key",) if (name, layout.format) == ("id", "img2dataset") else _USUAL[name]
-            found = next((column for column in usual if column in layout.names), None)
+            keyed = (name, layout.format, usual) == ("id", "img2dataset", USUAL)
+            names = ("key",) if keyed else usual[name]
+            found = next((column for column in names if column in layout.names), None)
             if found is not None:
                 chosen[name] = found
-    for name in ("id", "time"):
+    for name in needed:
         if name not in chosen:
             raise _no_column(path, layout, name, None)
     return chosen

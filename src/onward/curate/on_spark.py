@@ -24,7 +24,8 @@ from onward.errors import OnwardError
 if TYPE_CHECKING:  # Spark is an extra
     from pyspark.sql import DataFrame, SparkSession
 
-_BATCH = 10_000
+BATCH = 10_000
+"""How many rows a worker hands over at a time."""
 _TYPES = {pa.int64(): "bigint", pa.bool_(): "boolean", pa.string(): "string"}
 _SCHEMA = ", ".join(f"`{field.name}` {_TYPES[field.type]}" for field in READ)
 _PIECE = "piece"
@@ -35,7 +36,7 @@ class OnSpark:
 
     def __init__(self, limits: rules.Limits, out: Path, master: str | None) -> None:
         self._limits, self._out = limits, out.resolve()
-        self._spark = _session(master)
+        self._spark = session(master)
         self._pieces: Sequence[Piece] = ()
         self._judged: DataFrame
         self._kept: rules.Frame
@@ -51,12 +52,12 @@ class OnSpark:
         self._judged = nw.to_native(judged).persist(StorageLevel.DISK_ONLY)
         held = nw.from_native(self._judged)
         tally = Tally()
-        tally.add(_lists(rules.counted(held)))
+        tally.add(lists(rules.counted(held)))
         progress(len(pieces))
         bad = held.filter(~nw.col("reason").is_null()).select("order", "id", "reason")
         native = nw.to_native(rules.with_piece(bad))
-        write = _dropped_writer(pieces, self._out / "dropped")
-        _run(native.groupBy(_PIECE).applyInArrow(write, "`rows` bigint"))
+        write = dropped_writer(pieces, self._out / "dropped")
+        run(native.groupBy(_PIECE).applyInArrow(write, "`rows` bigint"))
         good = held.filter(nw.col("reason").is_null()).select(*rules.KEPT)
         numbered = nw.to_native(rules.nth_of_id(good)).persist(StorageLevel.DISK_ONLY)
         self._kept = nw.from_native(numbered)
@@ -67,15 +68,15 @@ class OnSpark:
         again = self._kept.filter(nw.col("nth") > 1).select("order", "id").sort("order")
         self._kept = self._kept.filter(nw.col("nth") == 1)
         schema = pa.schema([("order", pa.int64()), ("id", pa.string())])
-        return _run(nw.to_native(again)).cast(schema)
+        return run(nw.to_native(again)).cast(schema)
 
     def days(self) -> dict[int, int]:
         """Count by day."""
-        return {row["day"]: row["rows"] for row in _lists(rules.per_day(self._kept))}
+        return {row["day"]: row["rows"] for row in lists(rules.per_day(self._kept))}
 
     def keys_of_day(self, day: int) -> Sequence[Key]:
         """Look at one day again."""
-        found = _lists(rules.keys_of_day(self._kept, day).sort("time", "id"))
+        found = lists(rules.keys_of_day(self._kept, day).sort("time", "id"))
         return [(row["time"], row["id"]) for row in found]
 
     def write(
@@ -85,7 +86,7 @@ class OnSpark:
         parted = nw.to_native(rules.parted(self._kept, [cut.start for cut in cuts]))
         write = _part_writer(cuts, rows.resolve())
         schema = "`part` int, `rows` bigint, `first` bigint, `last` bigint"
-        written = _run(parted.groupBy("part").applyInArrow(write, schema)).to_pylist()
+        written = run(parted.groupBy("part").applyInArrow(write, schema)).to_pylist()
         found = {one["part"]: one for one in written}
         progress(sum(cut.rows for cut in cuts))
         nothing = {"rows": 0}
@@ -96,7 +97,8 @@ class OnSpark:
         self._spark.stop()
 
 
-def _session(master: str | None) -> "SparkSession":
+def session(master: str | None) -> "SparkSession":
+    """Return Spark, or say why there is none."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -128,12 +130,14 @@ def _reader(pieces: Sequence[Piece]) -> Callable[[Iterator[Any]], Iterator[Any]]
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 for table in pieces[number].tables():
-                    yield from table.combine_chunks().to_batches(_BATCH)
+                    yield from table.combine_chunks().to_batches(BATCH)
 
     return read
 
 
-def _dropped_writer(pieces: Sequence[Piece], folder: Path) -> Callable[[Any], Any]:
+def dropped_writer(pieces: Sequence[Piece], folder: Path) -> Callable[[Any], Any]:
+    """Return what writes down the dropped rows of one piece."""
+
     def write(rows: Any) -> Any:
         piece = pieces[rows.column(_PIECE)[0].as_py()]
         rows = rows.sort_by("order")
@@ -154,11 +158,12 @@ def _part_writer(cuts: Sequence[Cut], folder: Path) -> Callable[[Any], Any]:
     return write
 
 
-def _lists(frame: rules.Frame) -> list[dict[str, Any]]:
-    return list(_run(nw.to_native(frame)).to_pylist())
+def lists(frame: rules.Frame) -> list[dict[str, Any]]:
+    """Return the rows of a small frame."""
+    return list(run(nw.to_native(frame)).to_pylist())
 
 
-def _run(frame: "DataFrame") -> pa.Table:
+def run(frame: "DataFrame") -> pa.Table:
     """Let Spark do its work; a worker's message for people is ours again."""
     from pyspark.errors import PySparkException
 

@@ -99,7 +99,7 @@ def make_pool(
     files = metadata_files(meta)
     found = [(path, layout_of(path, options.format, options.columns)) for path in files]
     pieces = pieces_of(found, day_first=options.day_first)
-    sources = [[path.name, path.stat().st_size, _glance(path)] for path, _ in found]
+    sources = [[path.name, path.stat().st_size, glance(path)] for path, _ in found]
     with making(out, "pool", {**asdict(options), "sources": sources}) as made:
         if made.finished is None:
             if latest is None:
@@ -113,7 +113,7 @@ def make_pool(
                 _make(made, chosen, pieces, options, limits, watch)
             except OnwardError:
                 # Other metadata or options are needed, and make another pool.
-                _clear(out)
+                clear(out)
                 raise
             finally:
                 chosen.close()
@@ -201,13 +201,14 @@ def _buckets(
         if part.bucket == len(buckets):
             name = names[part.bucket]
             buckets.append({} if name is None else {"name": name})
-            buckets[-1] |= {"first": _said(one["first"]), "rows": 0}
-        buckets[-1]["last"] = _said(one["last"])
+            buckets[-1] |= {"first": said(one["first"]), "rows": 0}
+        buckets[-1]["last"] = said(one["last"])
         buckets[-1]["rows"] += one["rows"]
     return buckets
 
 
-def _said(micros: int) -> str:
+def said(micros: int) -> str:
+    """Return a moment as it is written in counts."""
     moment = _EPOCH + timedelta(microseconds=micros)
     return moment.isoformat().replace("+00:00", "Z")
 
@@ -224,7 +225,7 @@ def _moment(day: str | None, *, whole_day: bool = False) -> int | None:
     return begin + rules.DAY - 1 if whole_day else begin
 
 
-def _glance(path: Path) -> str:
+def glance(path: Path) -> str:
     """Return a hash of how a file begins and ends: tens of gigabytes are not read twice."""
     with path.open("rb") as file:
         ends = file.read(_ENDS)
@@ -233,7 +234,7 @@ def _glance(path: Path) -> str:
     return hashlib.sha256(ends).hexdigest()[:16]
 
 
-def _clear(out: Path) -> None:
+def clear(out: Path) -> None:
     """Leave a folder as empty as it was."""
     for name in ("dropped", "rows", WORK):
         shutil.rmtree(out / name, ignore_errors=True)

@@ -13,7 +13,9 @@ from onward.files import write_atomic
 from onward.table import Array
 
 
-def write_part(rows: pa.Table, chosen: Array, path: Path) -> dict[str, Any]:
+def write_part(
+    rows: pa.Table, chosen: Array, path: Path, schema: pa.Schema = POOL
+) -> dict[str, Any]:
     """Write the chosen of some rows, in order of time and id.
 
     Returns how many there are, and the first and the last moment.
@@ -21,11 +23,11 @@ def write_part(rows: pa.Table, chosen: Array, path: Path) -> dict[str, Any]:
     rows = rows.take(chosen[_in_order(rows.select(["time", "id"]).take(chosen))])
     columns = {
         name: rows.column(name).cast(MOMENT) if name in ("time", "taken") else rows.column(name)
-        for name in POOL.names
+        for name in schema.names
     }
     times = rows.column("time")
-    table = pa.table(columns, schema=POOL)
-    write_atomic(path, lambda file: _write(table, file))
+    table = pa.table(columns, schema=schema)
+    write_rows(table, path)
     return {"rows": len(rows), "first": times[0].as_py(), "last": times[-1].as_py()}
 
 
@@ -33,6 +35,11 @@ def write_dropped(ids: pa.ChunkedArray, reasons: Any, source: str, path: Path) -
     """Write down rows that were not kept."""
     rows = len(ids)
     table = pa.table([pa.array([source] * rows, pa.string()), ids, reasons], schema=DROPPED)
+    write_rows(table, path)
+
+
+def write_rows(table: pa.Table, path: Path) -> None:
+    """Write rows as they are, whole or not at all."""
     write_atomic(path, lambda file: _write(table, file))
 
 

@@ -78,7 +78,7 @@ def text_queries(clip: "Clip", concepts: Concepts, *, sub_queries: bool = False)
         else ["\n".join(_lines(one.prompts))]
         for one in concepts.found
     ]
-    found = iter(_directions(clip, [text for texts in asked for text in texts]))
+    found = iter(text_directions(clip, [text for texts in asked for text in texts]))
     each = [[next(found) for _ in texts] for texts in asked]
     most = max(map(len, each))
     # The same one again changes no maximum.
@@ -113,7 +113,8 @@ def _lines(texts: Sequence[str]) -> list[str]:
     return [" ".join(text.split()) for text in texts]
 
 
-def _directions(clip: "Clip", texts: Sequence[str]) -> Array:
+def text_directions(clip: "Clip", texts: Sequence[str]) -> Array:
+    """Return what a CLIP makes of texts, one row each, of length one."""
     import torch
 
     most = max(len(text.encode()) for text in texts)

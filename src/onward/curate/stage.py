@@ -16,6 +16,10 @@ from onward.errors import OnwardError
 from onward.files import locked, storage, write_atomic
 
 BEGUN, STAGE = "begun.json", "stage.json"
+DATED_KINDS = ("date", "filter", "tests")
+"""What has rows of pairs of image and caption, see `onward.curate.records.DATED`."""
+POOLS = ("pool", *DATED_KINDS)
+"""What has the rows of a pool, whatever else it has."""
 _LOCK = ".lock"
 _VERSION = 1
 

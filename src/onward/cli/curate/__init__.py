@@ -2,7 +2,18 @@
 
 import typer
 
-from onward.cli.curate import accept, embed, export, fetch, pool, preview, retrieve, review
+from onward.cli.curate import (
+    accept,
+    date,
+    embed,
+    export,
+    fetch,
+    filter,
+    pool,
+    preview,
+    retrieve,
+    review,
+)
 from onward.cli.curate.shards import shards
 from onward.cli.curate.tests import tests
 
@@ -17,5 +28,7 @@ app.command("preview")(preview.preview)
 app.command("review")(review.review)
 app.command("accept")(accept.accept)
 app.command("export")(export.export)
+app.command("date")(date.date)
+app.command("filter")(filter.filter)
 app.command("tests")(tests)
 app.command("shards")(shards)

@@ -29,7 +29,8 @@ def embed(
         Path | None, typer.Option(help="The ids of one .npy file: .parquet, .txt or .npy.")
     ] = None,
     pool: Annotated[
-        Path | None, typer.Option(help="What curate pool wrote: says which bucket an id is in.")
+        Path | None,
+        typer.Option(help="What curate pool or date wrote: says which bucket an id is in."),
     ] = None,
     model: Model = None,
     weights: Weights = None,
@@ -45,9 +46,9 @@ def embed(
     from onward.curate.embed import told
     from onward.curate.embed_sources import embed_source
     from onward.curate.known_clip import known_clip
-    from onward.curate.stage import making, open_stage
+    from onward.curate.stage import POOLS, making, open_stage
 
-    known = None if pool is None else open_stage(pool, "pool")
+    known = None if pool is None else open_stage(pool, *POOLS)
     chosen = None if model is None else known_clip(model, weights, pretrained)
     source = embed_source(images, embeddings, ids, chosen)
     progress = progress_bar("embedded {task.completed:,.0f}")

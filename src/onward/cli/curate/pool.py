@@ -13,7 +13,8 @@ from onward.cli.progress import reading
 from onward.curate.extras import need
 
 
-def _column(name: str, what: str, more: str = "") -> typer.models.OptionInfo:
+def column(name: str, what: str, more: str = "") -> typer.models.OptionInfo:
+    """Return the option that names a column."""
     return typer.Option(f"--{name}-column", help=f"Which column has the {what}.{more}")  # type: ignore[no-any-return]
 
 
@@ -32,24 +33,24 @@ def pool(
     ] = None,
     every: Annotated[str | None, typer.Option(help="A bucket per year, quarter or month.")] = None,
     time_column: Annotated[
-        str | None, _column("time", "time", " Of YFCC100M it is uploaded, else time or uploaded.")
+        str | None, column("time", "time", " Of YFCC100M it is uploaded, else time or uploaded.")
     ] = None,
     taken_column: Annotated[
         str | None,
-        _column(
+        column(
             "taken",
             "capture time",
             " Rows need a capture time before their time then. YFCC100M has it; none to ignore it.",
         ),
     ] = None,
-    id_column: Annotated[str | None, _column("id", "id")] = None,
-    url_column: Annotated[str | None, _column("url", "URL of the image")] = None,
-    page_column: Annotated[str | None, _column("page", "page that shows it")] = None,
-    author_column: Annotated[str | None, _column("author", "author")] = None,
-    title_column: Annotated[str | None, _column("title", "title")] = None,
-    caption_column: Annotated[str | None, _column("caption", "caption")] = None,
-    licence_column: Annotated[str | None, _column("licence", "licence")] = None,
-    licence_url_column: Annotated[str | None, _column("licence-url", "text of the licence")] = None,
+    id_column: Annotated[str | None, column("id", "id")] = None,
+    url_column: Annotated[str | None, column("url", "URL of the image")] = None,
+    page_column: Annotated[str | None, column("page", "page that shows it")] = None,
+    author_column: Annotated[str | None, column("author", "author")] = None,
+    title_column: Annotated[str | None, column("title", "title")] = None,
+    caption_column: Annotated[str | None, column("caption", "caption")] = None,
+    licence_column: Annotated[str | None, column("licence", "licence")] = None,
+    licence_url_column: Annotated[str | None, column("licence-url", "text of the licence")] = None,
     format: Annotated[
         str | None, typer.Option(help="yfcc, img2dataset or table; seen from the file by default.")
     ] = None,
@@ -93,7 +94,7 @@ def pool(
         "licence": licence_column,
         "licence_url": licence_url_column,
     }
-    columns = {name: column for name, column in asked.items() if column is not None}
+    columns = {name: found for name, found in asked.items() if found is not None}
     options = PoolOptions(buckets, every, columns, format, earliest, latest, day_first)
     with stage_in(out):
         counts = make_pool(meta, out, options, engine_name=engine, master=master, watch=reading)

@@ -1,0 +1,123 @@
+"""``onward curate date``: pairs of image and caption, dated by the first snapshot that has them."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from onward.cli.console import console, print_json
+from onward.cli.curate.pool import column
+from onward.cli.curate.stages import stage_in
+from onward.cli.options import AsJson
+from onward.cli.progress import reading
+from onward.curate.extras import need
+
+
+def date(
+    pool: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Pairs of URL and caption: DataComp's metadata, img2dataset's parquet, or any "
+            "CSV, TSV, JSON lines or parquet with names. Files, folders of them, or patterns."
+        ),
+    ],
+    *,
+    snapshots: Annotated[
+        list[Path],
+        typer.Option(
+            help="A folder of dated snapshots, or files: 2016-06.parquet, CC-MAIN-2016-26, or with "
+            "a column month. May be given several times."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Where to: a new folder.")],
+    every: Annotated[str, typer.Option(help="A bucket per year or month.")] = "year",
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            help="True dates of some pairs, to compare with: a table with uid, id or url, and date."
+        ),
+    ] = None,
+    id_column: Annotated[str | None, column("id", "id")] = None,
+    url_column: Annotated[str | None, column("url", "URL of the image")] = None,
+    caption_column: Annotated[str | None, column("caption", "caption")] = None,
+    width_column: Annotated[str | None, column("width", "width of the image")] = None,
+    height_column: Annotated[str | None, column("height", "height of the image")] = None,
+    snapshot_url_column: Annotated[str | None, column("snapshot-url", "URL in snapshots")] = None,
+    snapshot_caption_column: Annotated[
+        str | None, column("snapshot-caption", "caption in snapshots")
+    ] = None,
+    month_column: Annotated[str | None, column("month", "month in snapshots")] = None,
+    engine: Annotated[
+        str, typer.Option(help="polars on this machine, or spark on a cluster: the same output.")
+    ] = "polars",
+    master: Annotated[
+        str | None, typer.Option(help="Where Spark is, such as local[2] or spark://host:7077.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Date pairs of image and caption by the first snapshot that has their URL and caption.
+
+    Everything that is not kept is written down with a reason. Captions are compared as they are,
+    and written without HTML. With --known, assigned dates are compared with true ones, and drawn.
+    """
+    need("polars", "narwhals")
+    from onward.curate.date import DateOptions, make_dated  # heavy
+    from onward.curate.known_dates import compare_dates
+
+    asked = {
+        "id": id_column,
+        "url": url_column,
+        "caption": caption_column,
+        "width": width_column,
+        "height": height_column,
+    }
+    of_snapshots = {
+        "url": snapshot_url_column,
+        "caption": snapshot_caption_column,
+        "month": month_column,
+    }
+    options = DateOptions(every, _named(asked), _named(of_snapshots))
+    with stage_in(out):
+        counts: dict[str, Any] = dict(
+            make_dated(
+                pool, snapshots, out, options, engine_name=engine, master=master, watch=reading
+            )
+        )
+    if known is not None:
+        counts["known"] = compare_dates(out, known)
+    if as_json:
+        print_json(counts)
+        return
+    _tell(counts, out)
+
+
+def _named(asked: dict[str, str | None]) -> dict[str, str]:
+    return {name: found for name, found in asked.items() if found is not None}
+
+
+def _tell(counts: dict[str, Any], out: Path) -> None:
+    screen = console()
+    screen.print(f"{counts['rows']:,} pairs read, {counts['kept']:,} dated")
+    for reason, count in counts["dropped"].items():
+        screen.print(f"[yellow]dropped:[/] {count:,} {escape(reason)}", soft_wrap=True)
+    if counts["hashed_ids"]:
+        screen.print(f"[yellow]mind:[/] {counts['hashed_ids']:,} ids are hashes of URL and caption")
+    if not counts["snapshots_in_order"]:
+        screen.print("[yellow]mind:[/] snapshots were taken in the order of their months")
+    strange = [one for one in counts["snapshots"] if one["undecoded"]]
+    for one in strange:
+        screen.print(
+            f"[yellow]mind:[/] {one['undecoded']:,} rows of {one['month']} are not in UTF-8"
+        )
+    for bucket in counts["buckets"]:
+        screen.print(f"{bucket['name']}: {bucket['rows']:,} pairs")
+    if "known" in counts:
+        found = counts["known"]
+        screen.print(
+            f"true dates: {found['compared']:,} compared, Spearman {found['spearman']:.3f}, "
+            f"median lag {found['median_lag_months']:g} months, "
+            f"{found['within_a_year']:.1%} within a year; {escape(found['picture'])}",
+            soft_wrap=True,
+        )
+    screen.print(f"dated pairs: {escape(str(out))}", soft_wrap=True)

@@ -1,0 +1,108 @@
+"""``onward curate filter``: named steps, each of which keeps some pairs, counted by period."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from onward.cli.console import console, print_json
+from onward.cli.curate.model import Model, Pretrained, Weights
+from onward.cli.curate.stages import stage_in
+from onward.cli.options import AsJson
+from onward.cli.progress import reading
+from onward.curate.extras import need
+
+
+def filter(
+    dated: Annotated[Path, typer.Argument(help="What curate date, filter or tests wrote.")],
+    *,
+    out: Annotated[Path, typer.Option(help="Where to: a new folder.")],
+    step: Annotated[
+        list[str],
+        typer.Option(
+            help="english, caption, size, aspect; basic (these four); clip_score, imagenet_near; "
+            "bestpool (these two). With options: clip_score:top=0.3. Several make a chain."
+        ),
+    ],
+    images: Annotated[
+        Path | None,
+        typer.Option(help="Images or tar shards, to read sizes that the pool does not have."),
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="What curate embed made of the images, for clip_score.")
+    ] = None,
+    model: Model = None,
+    weights: Weights = None,
+    pretrained: Pretrained = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option(help="imagenet_near: directions of ImageNet's images, .npy or a store."),
+    ] = None,
+    allow_empty: Annotated[
+        bool, typer.Option("--allow-empty", help="A period may lose all its pairs.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Keep the pairs that pass every step, and show how many survive in each period.
+
+    What a step drops is written down with its name. For each step the share that survives is
+    compared over time, so that a filter that favours old data is seen: survival.png has the curves.
+    """
+    need("polars", "narwhals")
+    from onward.curate.filter import PICTURE, make_filtered
+    from onward.curate.filters import Given, read_steps
+    from onward.curate.known_clip import known_clip
+
+    steps = read_steps(step)
+    clip = None if model is None else known_clip(model, weights, pretrained)
+    given = Given(images, store, clip, reference)
+    with stage_in(out):
+        counts = make_filtered(dated, out, steps, given, allow_empty=allow_empty, watch=reading)
+    if as_json:
+        print_json(counts)
+        return
+    screen = console()
+    screen.print(f"{counts['rows']:,} pairs read, {counts['kept']:,} kept")
+    screen.print(_table(counts))
+    for one in counts["steps"]:
+        for what, number in one["notes"].items():
+            screen.print(f"{escape(one['name'])}: {what} {number:,}", soft_wrap=True)
+    screen.print(
+        f"the picture: {escape(str(out / PICTURE))}; filtered pairs: {escape(str(out))}",
+        soft_wrap=True,
+    )
+
+
+def _table(counts: Mapping[str, Any]) -> Table:
+    """Show the share of each period that survives each step, and what that says."""
+    table = Table(box=None, padding=(0, 2))
+    table.add_column("period")
+    table.add_column("pairs", justify="right")
+    for one in counts["steps"]:
+        table.add_column(escape(one["name"]), justify="right")
+    table.add_column("kept", justify="right")
+    for number, bucket in enumerate(counts["buckets"]):
+        pairs = counts["steps"][0]["before"][number]
+        shares = [_share(one["before"][number], one["after"][number]) for one in counts["steps"]]
+        table.add_row(bucket["name"], f"{pairs:,}", *shares, f"{bucket['rows']:,}")
+    found = [*(one["bias"] for one in counts["steps"]), counts["bias"]]
+    table.add_row("a year", "", *map(_slope, found))
+    table.add_row("", "", *(_coloured(one["verdict"]) for one in found))
+    return table
+
+
+def _share(before: int, after: int) -> str:
+    return f"{after / before:.1%}" if before else "-"
+
+
+def _slope(found: Mapping[str, Any]) -> str:
+    if found["slope"] is None:
+        return "-"
+    return f"{100 * found['slope']:+.2f} ({100 * found['low']:+.2f} to {100 * found['high']:+.2f})"
+
+
+def _coloured(verdict: str) -> str:
+    return f"[yellow]{verdict}[/]" if "favours" in verdict else f"[dim]{verdict}[/]"

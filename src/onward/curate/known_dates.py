@@ -1,0 +1,103 @@
+"""Assigned dates beside true ones, where some are known: TiC-CLIP's Figure 16 for your pool."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from onward.data.yours_files import read_file
+from onward.data.yours_times import read_times
+from onward.errors import OnwardError
+from onward.files import write_atomic
+from onward.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PICTURE, FIGURES = "known.png", "known.json"
+_IDS = ("uid", "id")
+_DATES = ("date", "time", "true_date", "taken")
+_YEAR = 12
+
+
+def compare_dates(dated: Path, known: Path) -> dict[str, Any]:
+    """Compare a folder of ``onward curate date`` with true dates, and draw both.
+
+    Parameters
+    ----------
+    dated
+        The folder; the picture is written into it.
+    known
+        A table with ``uid``, ``id`` or ``url``, and ``date``.
+    """
+    true = _true(known)
+    key = true.columns[0]
+    rows = pl.scan_parquet(dated / "rows" / "*" / "*.parquet").select(key, "time")
+    found = rows.join(true.lazy(), on=key, how="inner").collect()
+    if not len(found):
+        raise OnwardError(
+            f"expected true dates of pairs in {dated}, found none of them in {known} by {key}"
+        )
+    assigned = _months(found["time"])
+    real = _months(found["date"])
+    path = dated / PICTURE
+    from onward.report.style import to_png
+
+    picture = to_png(_drawn(real, assigned))
+    write_atomic(path, picture)
+    return {**agreement(real, assigned), "of": len(true), "picture": str(path)}
+
+
+def agreement(real: Array, assigned: Array) -> dict[str, Any]:
+    """Say how well assigned months agree with true ones.
+
+    Examples
+    --------
+    >>> found = agreement(np.array([0, 10, 20, 30]), np.array([1, 10, 22, 60]))
+    >>> found["spearman"], found["median_lag_months"], found["within_a_year"]
+    (1.0, 1.5, 0.75)
+    """
+    lag = assigned - real
+    return {
+        "compared": len(lag),
+        "spearman": round(_spearman(real, assigned), 6),
+        "median_lag_months": float(np.median(lag)),
+        "within_a_year": float((np.abs(lag) <= _YEAR).mean()),
+        "before_its_true_date": int((lag < 0).sum()),
+    }
+
+
+def _spearman(a: Array, b: Array) -> float:
+    from scipy.stats import rankdata
+
+    x, y = rankdata(a) - (len(a) + 1) / 2, rankdata(b) - (len(b) + 1) / 2
+    length = float(np.sqrt((x**2).sum() * (y**2).sum()))
+    return float((x * y).sum()) / length if length else float("nan")
+
+
+def _true(path: Path) -> pl.DataFrame:
+    rows = read_file(path).rows
+    names = rows.column_names
+    key = next((name for name in (*_IDS, "url") if name in names), None)
+    when = next((name for name in _DATES if name in names), None)
+    if key is None or when is None:
+        raise OnwardError(
+            f"expected a column uid, id or url and a column date in {path}, found "
+            f"{', '.join(names)}"
+        )
+    times = read_times(rows.column(when), when).values.astype("datetime64[us]")
+    told = [str(value) for value in rows.column(key).to_pylist()]
+    held = pl.DataFrame({"url" if key == "url" else "id": told, "date": times})
+    return held.drop_nulls().unique(held.columns[0], keep="first", maintain_order=True)
+
+
+def _months(moments: pl.Series) -> Array:
+    plain = moments.dt.replace_time_zone(None).to_numpy().astype("datetime64[M]")
+    return np.asarray(plain.astype(np.int64))
+
+
+def _drawn(real: Array, assigned: Array) -> "Figure":
+    from onward.report.dates_picture import assigned_and_true
+
+    return assigned_and_true(real, assigned)

@@ -1,0 +1,71 @@
+"""How many pairs of each period survive a filter, and whether it favours the past."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+PAST, PRESENT, UNSURE, EVEN = (
+    "favours the past",
+    "favours the present",
+    "cannot tell",
+    "the same in all periods",
+)
+_LEVEL = 0.95
+_PERIODS = 3
+
+
+@dataclass(frozen=True)
+class Bias:
+    """How the share that survives changes per year, with a 95 % interval, and what that says.
+
+    Shares are regressed on time, weighted by the number of pairs. Periods differ by more than
+    chance, since the world differs: the spread about the line widens the interval.
+    """
+
+    slope: float | None
+    low: float | None
+    high: float | None
+    verdict: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON holds it."""
+        return asdict(self)
+
+
+def bias(before: Sequence[int], after: Sequence[int], years: Sequence[float]) -> Bias:
+    """Return how a step favours the past or the present.
+
+    Parameters
+    ----------
+    before, after
+        How many pairs each period has before the step, and after it.
+    years
+        When each period is.
+
+    Examples
+    --------
+    >>> bias([1000] * 5, [900, 800, 700, 600, 500], range(2016, 2021)).verdict
+    'favours the past'
+    >>> bias([50] * 5, [25, 27, 24, 26, 25], range(2016, 2021)).verdict
+    'cannot tell'
+    """
+    count, kept = np.asarray(before, float), np.asarray(after, float)
+    there = count > 0
+    count, kept, time = count[there], kept[there], np.asarray(years, float)[there]
+    if len(count) < _PERIODS:
+        return Bias(None, None, None, UNSURE)
+    share, whole = kept / count, kept.sum() / count.sum()
+    if np.ptp(share) == 0:
+        return Bias(0.0, 0.0, 0.0, EVEN)
+    middle = (count * time).sum() / count.sum()
+    spread = (count * (time - middle) ** 2).sum()
+    slope = float((count * (time - middle) * share).sum() / spread)
+    left = share - whole - slope * (time - middle)
+    chance = whole * (1 - whole)
+    wider = max(1.0, float((count * left**2).sum() / chance / (len(count) - 2)))
+    reach = float(stats.t.ppf((1 + _LEVEL) / 2, len(count) - 2) * np.sqrt(chance * wider / spread))
+    low, high = slope - reach, slope + reach
+    return Bias(slope, low, high, PAST if high < 0 else PRESENT if low > 0 else UNSURE)
