@@ -22,7 +22,10 @@ def made(
     other: dict[str, bytes] | None = None,
     **options: Any,
 ) -> tuple[dict[str, Any], Path]:
-    dated, images = write_dated(folder / "dated", rows), write_images(folder / "images", rows, other)
+    dated, images = (
+        write_dated(folder / "dated", rows),
+        write_images(folder / "images", rows, other),
+    )
     out = folder / "tests"
     counts = make_tests(dated, images, out, AskedOptions(**{"retrieval": 4, **options}))
     return dict(counts), out
@@ -172,7 +175,9 @@ def test_another_encoding_is_said(tmp_path: Path) -> None:
     path = dated / "rows" / "00" / "00000.parquet"
     table = pq.read_table(path)
     captions = [b"caf\xe9"] + [b"x"] * (len(table) - 1)
-    wrong = pa.StringArray.from_buffers(len(captions), *pa.array(captions, pa.binary()).buffers()[1:])
+    wrong = pa.StringArray.from_buffers(
+        len(captions), *pa.array(captions, pa.binary()).buffers()[1:]
+    )
     place = table.schema.get_field_index("caption")
     pq.write_table(table.set_column(place, "caption", wrong), path)
     with pytest.raises(OnwardError, match=r"texts in UTF-8 in .*00000\.parquet"):

@@ -105,7 +105,9 @@ def test_ids_are_those_of_the_shards(sharded: Path, tested: tuple[Path, Path]) -
     rows = pq.read_table(tested[0] / "rows" / "02").column("id").to_pylist()
     assert listed.dtype == UID
     assert listed.tolist() == np.sort(uids_of(rows)).tolist()
-    asked = json.loads((sharded / "ids" / "tic-datacomp_retrieval_evals_year2uids.json").read_text())
+    asked = json.loads(
+        (sharded / "ids" / "tic-datacomp_retrieval_evals_year2uids.json").read_text()
+    )
     assert [len(asked[str(year)]) for year in YEARS] == [4, 4, 4]
 
 

@@ -8,6 +8,7 @@ from small_words import write_wordnet
 from onward.data.wordnet import Nouns, find_nouns
 from onward.errors import OnwardError
 
+
 @pytest.fixture
 def nouns(tmp_path: Path) -> Nouns:
     return find_nouns(write_wordnet(tmp_path))

@@ -68,8 +68,8 @@ def read_classes(spec: str, nouns: Nouns, subtrees: Sequence[str] = ()) -> Dated
         twin = next((other for other in found if other.wnid == one.wnid), None)
         if twin is not None:
             raise OnwardError(
-                f"expected different classes in {spec}, found {twin.name} and {one.name}, which are "
-                f"one in WordNet ({one.wnid}). Leave one of them out, or give its number"
+                f"expected different classes in {spec}, found {twin.name} and {one.name}, which "
+                f"are one in WordNet ({one.wnid}). Leave one of them out, or give its number"
             )
         found.append(_renamed(one, {other.name for other in found}, nouns))
     if len(found) < 2:
@@ -105,8 +105,8 @@ def _class(name: str | None, meant: str, nouns: Nouns, spec: str) -> DatedClass:
         wnid = senses[0]
     if wnid not in nouns.synsets:
         raise OnwardError(
-            f"expected numbers of WordNet 3.0 in {spec}, found {wnid}, which it has not. ImageNet's "
-            "are of WordNet 3.0, which Debian's wordnet-base has"
+            f"expected numbers of WordNet 3.0 in {spec}, found {wnid}, which it has not. "
+            "ImageNet's are of WordNet 3.0, which Debian's wordnet-base has"
         )
     synset = nouns.synsets[wnid]
     called = name or (synset.words[0] if meant == wnid else meant.replace("_", " "))

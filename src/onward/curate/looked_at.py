@@ -112,4 +112,3 @@ def _small(content: bytes) -> Array:
     white = Image.new("RGBA", shown.size, "white")
     flat = Image.alpha_composite(white, shown).convert("RGB")
     return np.asarray(flat.resize((_SIDE, _SIDE), Image.Resampling.BOX))
-

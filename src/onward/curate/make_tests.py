@@ -70,7 +70,7 @@ def make_tests(
     pairs: Path,
     images: Path,
     out: Path,
-    options: AskedOptions = AskedOptions(),
+    options: AskedOptions,
     *,
     directions: Directions | None = None,
     watch: Watch = unwatched,

@@ -1,4 +1,4 @@
-"""``onward curate shards``: dated pairs and their tests as webdataset tars, in TiC-CLIP's layout."""
+"""``onward curate shards``: dated pairs and their tests as tars, in TiC-CLIP's layout."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -235,9 +235,7 @@ def _times(moments: Array, calendar: str) -> Array:
     return np.char.replace(spans.astype(str), "-", "")
 
 
-def _write_ids(
-    root: Path, rows: PairRows, asked: _Asked, templates: Sequence[str]
-) -> None:
+def _write_ids(root: Path, rows: PairRows, asked: _Asked, templates: Sequence[str]) -> None:
     """Write lists of ids, and beside them what their classes are called, by WordNet's numbers."""
     months = _times(rows.times, "monthly")
     learned = {name: rows.uids[months == name] for name in sorted(set(months.tolist()))}

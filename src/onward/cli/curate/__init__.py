@@ -15,7 +15,7 @@ from onward.cli.curate import (
     review,
 )
 from onward.cli.curate.shards import shards
-from onward.cli.curate.tests import tests
+from onward.cli.curate.tests import draw
 
 app = typer.Typer(
     help="From a huge timestamped pool to a small, clean, labelled stream.", no_args_is_help=True
@@ -30,5 +30,5 @@ app.command("accept")(accept.accept)
 app.command("export")(export.export)
 app.command("date")(date.date)
 app.command("filter")(filter.filter)
-app.command("tests")(tests)
+app.command("tests")(draw)
 app.command("shards")(shards)

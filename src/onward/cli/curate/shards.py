@@ -20,9 +20,7 @@ def shards(
     *,
     images: Annotated[Path, typer.Option(help="Where the images lie: files, or tar shards.")],
     out: Annotated[Path, typer.Option(help="Where to: a new folder.")],
-    calendar: Annotated[
-        str, typer.Option(help="yearly or monthly: what a period is.")
-    ] = "yearly",
+    calendar: Annotated[str, typer.Option(help="yearly or monthly: what a period is.")] = "yearly",
     shard_size: Annotated[int, typer.Option(min=1, help="Pairs in a shard, at most.")] = 10_000,
     template: Annotated[
         list[str] | None,
@@ -65,4 +63,4 @@ def shards(
         screen.print(f"[yellow]mind:[/] no test in {names}: who reads the folder leaves them out")
     place = escape(str(out))
     screen.print(f"{counts['pairs']:,} pairs in {counts['shards']:,} shards: {place}")
-    screen.print(f"learn from it: onward run tic --data {place}", soft_wrap=True)
+    screen.print(f"learn from it: onward run tic --data {place} --method finetune", soft_wrap=True)

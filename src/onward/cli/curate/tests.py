@@ -15,7 +15,7 @@ from onward.curate.extras import need
 from onward.errors import first_few
 
 
-def tests(
+def draw(
     pairs: Annotated[
         Path, typer.Argument(help="A folder of onward curate date, or of onward curate filter.")
     ],
