@@ -44,6 +44,7 @@ NOT_RUN = {
         "hours, on the official download",
         "hours, on the official download",
     ],
+    "docs/howto/pairs.md": ["images, weights and ImageNet of your own"],
     "docs/howto/reproducing.md": ["hours, on the official download"],
     "docs/howto/your_data.md": ["reads the change logs of the machine that it runs on"],
 }

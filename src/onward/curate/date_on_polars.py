@@ -96,8 +96,8 @@ class DateOnPolars:
                 held = [_first(held).join(self._rows.select(_KEY), on=_KEY, how="semi")]
             progress(1)
         first = nw.from_native(_first(held).lazy())
-        found = dated(nw.from_native(self._rows.lazy()), first, _KEY)
-        self._rows = nw.to_native(found).collect().sort("order")
+        known = dated(nw.from_native(self._rows.lazy()), first, _KEY)
+        self._rows = nw.to_native(known).collect().sort("order")
         nowhere = pl.when(pl.col("month").is_null()).then(pl.lit(NOWHERE).cast(_REASON))
         self._rows = self._rows.with_columns(pl.coalesce("reason", nowhere).alias("reason"))
         self._leave_out(_KEY, ["order"], TWICE)
@@ -184,7 +184,7 @@ class _Drawers:
         order = np.argsort(part, kind="stable")
         numbers, first = np.unique(part[order], return_index=True)
         table = rows.drop("month")[order].to_arrow(compat_level=pl.CompatLevel.oldest())
-        ends = [*first.tolist()[1:], len(rows)]
+        ends = [*first.tolist(), len(rows)][1:]
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             for start, end in zip(first.tolist(), ends, strict=True):
                 writer.write_batch(table.slice(start, end - start).combine_chunks().to_batches()[0])
@@ -214,7 +214,7 @@ def _finished(rows: pl.DataFrame, month: pl.Series) -> pl.DataFrame:
 def _first(held: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Return the first month of each key."""
     every = nw.from_native(pl.concat(held).lazy())
-    return nw.to_native(first_month(every, _KEY)).collect()
+    return pl.DataFrame(nw.to_native(first_month(every, _KEY)).collect())
 
 
 def _by_month(rows: pl.DataFrame) -> pl.DataFrame:

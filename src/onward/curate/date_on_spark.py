@@ -121,7 +121,7 @@ class DateOnSpark:
         """Stop Spark, which removes what it held."""
         self._spark.stop()
 
-    def _mapped(self, pieces: Sequence[Piece], read: Any, schema: str) -> "DataFrame":
+    def _mapped(self, pieces: Sequence[Piece], read: Any, schema: str) -> Any:
         numbers = self._spark.createDataFrame([(n,) for n in range(len(pieces))], "piece bigint")
         return _kept(numbers.repartitionByRange(len(pieces), "piece").mapInArrow(read, schema))
 

@@ -3,6 +3,7 @@
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -10,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow.parquet as pq
 
 from onward.curate.filters import Given, Step
 from onward.curate.pool import clear
 from onward.curate.pool_rows import write_dropped, write_rows
-from onward.curate.records import DATED, MOMENT
+from onward.curate.records import DATED
 from onward.curate.stage import DATED_KINDS, Making, Stage, making, open_stage
 from onward.curate.survival import bias
 from onward.curate.watching import Watch, unwatched
@@ -25,6 +25,7 @@ from onward.types import Array
 
 PICTURE = "survival.png"
 _KEPT = 255
+_WRITERS, _AHEAD = 2, 4
 
 
 def make_filtered(
@@ -123,12 +124,26 @@ def _make(
     shutil.rmtree(made.folder / "rows", ignore_errors=True)
     shutil.rmtree(made.folder / "dropped", ignore_errors=True)
     ends: dict[int, tuple[datetime, datetime]] = {}
-    with watch(stage.counts["kept"], "pairs", "filtering") as done:
+    waiting: list[Future[None]] = []
+    # Steps look at one part after the other; meanwhile those before it are written.
+    with (
+        watch(stage.counts["kept"], "pairs", "filtering") as done,
+        ThreadPoolExecutor(_WRITERS) as pool,
+    ):
         for path in work.parts():
-            rows = pl.DataFrame(pl.from_arrow(pq.read_table(path, schema=DATED)))
+            rows = pl.read_parquet(path, columns=DATED.names)
             fate = work.judge(path, rows, pending)
-            _write(made.folder, path, rows, fate, steps, ends)
+            kept = rows.filter(fate == _KEPT)
+            if len(kept):
+                bucket, first, last = int(path.parent.name), kept["time"][0], kept["time"][-1]
+                ends[bucket] = (ends.get(bucket, (first, last))[0], last)
+            lost = rows["id"].filter(fate != _KEPT), fate[fate != _KEPT]
+            waiting.append(pool.submit(_write, made.folder, path, kept, lost, steps))
+            if len(waiting) > _AHEAD:
+                waiting.pop(0).result()
             done(len(rows))
+        for one in waiting:
+            one.result()
     counts = _counted(work, ends)
     _nobody_left(counts, allow_empty=allow_empty)
     from onward.report.style import to_png
@@ -148,37 +163,29 @@ def _pass(work: _Work, pending: Sequence[int]) -> None:
 
 
 def _write(
-    out: Path,
-    path: Path,
-    rows: pl.DataFrame,
-    fate: Array,
-    steps: Sequence[Step],
-    ends: dict[int, tuple[datetime, datetime]],
+    out: Path, path: Path, kept: pl.DataFrame, lost: tuple[pl.Series, Array], steps: Sequence[Step]
 ) -> None:
-    kept = rows.filter(fate == _KEPT)
-    name = Path(path.parent.name) / path.name
+    """Write what is left of a part, and the ids and steps of the rest."""
     if len(kept):
-        bucket = int(path.parent.name)
-        first, last = kept["time"][0], kept["time"][-1]
-        ends[bucket] = (ends.get(bucket, (first, last))[0], last)
         table = kept.to_arrow(compat_level=pl.CompatLevel.oldest())
-        times = {one: table[one].cast(MOMENT) for one in ("time", "taken")}
-        columns = [times.get(one, table[one]) for one in DATED.names]
-        write_rows(type(table).from_arrays(columns, DATED.names).cast(DATED), out / "rows" / name)
-    lost = np.flatnonzero(fate != _KEPT)
-    if len(lost):
-        reasons = pl.Series([step.told() for step in steps]).gather(fate[lost].tolist())
-        ids = rows["id"].gather(lost)
-        where = out / "dropped" / f"{path.parent.name}-{path.name}"
-        write_dropped(ids.to_arrow().cast("string"), reasons.to_arrow().cast("string"),
-                      f"{path.parent.name}/{path.name}", where)  # fmt: skip
+        write_rows(table.cast(DATED), out / "rows" / path.parent.name / path.name)
+    ids, fates = lost
+    if len(ids):
+        reasons = pl.Series([step.told() for step in steps]).gather(pl.Series(fates))
+        write_dropped(
+            ids.to_arrow().cast("string"),
+            reasons.to_arrow().cast("string"),
+            f"{path.parent.name}/{path.name}",
+            out / "dropped" / f"{path.parent.name}-{path.name}",
+        )
 
 
 def _counted(work: _Work, ends: Mapping[int, tuple[datetime, datetime]]) -> dict[str, Any]:
     before = [bucket["rows"] for bucket in work.stage.counts["buckets"]]
     names = [bucket["name"] for bucket in work.stage.counts["buckets"]]
     years = [_year(name) for name in names]
-    steps, left = [], before
+    steps: list[dict[str, Any]] = []
+    left = before
     for number, step in enumerate(work.steps):
         after = [work.after[number, bucket] for bucket in range(len(before))]
         steps.append(

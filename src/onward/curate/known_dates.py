@@ -69,9 +69,7 @@ def agreement(real: Array, assigned: Array) -> dict[str, Any]:
 
 
 def _spearman(a: Array, b: Array) -> float:
-    from scipy.stats import rankdata
-
-    x, y = rankdata(a) - (len(a) + 1) / 2, rankdata(b) - (len(b) + 1) / 2
+    x, y = (pl.Series(values).rank().to_numpy() - (len(a) + 1) / 2 for values in (a, b))
     length = float(np.sqrt((x**2).sum() * (y**2).sum()))
     return float((x * y).sum()) / length if length else float("nan")
 

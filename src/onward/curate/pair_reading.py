@@ -84,7 +84,7 @@ def hashed_id(url: str, caption: str) -> str:
     Examples
     --------
     >>> hashed_id("https://example.org/fox.jpg", "a fox")
-    '4ee2f1b6d4cce1f9e7ee6ff0fbd0dd1c'
+    'ef6fda59cfa4b35d2b0fb9fe2c850ef7'
     """
     return hashlib.blake2b(f"{url}\n{caption}".encode(), digest_size=16).hexdigest()
 
@@ -160,8 +160,8 @@ def _understood(frame: pl.LazyFrame, layout: Layout | None) -> pl.LazyFrame:
         rules.insert(0, (pl.col(STATUS), NOT_FETCHED))
         more = [(~fetched).alias(STATUS)]
     reasons = [pl.when(broken).then(pl.lit(reason)) for broken, reason in rules]
-    held = frame.select(columns[0].alias("id"), *columns[1:], *more)
-    return held.select(*list(READ)[:-1], pl.coalesce(*reasons).alias("fault"))
+    plain = frame.select(columns[0].alias("id"), *columns[1:], *more)
+    return plain.select(*list(READ)[:-1], pl.coalesce(*reasons).alias("fault"))
 
 
 def undecoded() -> pl.Expr:

@@ -8,7 +8,9 @@ from onward.report.style import COLOURS, percent_axis, styled
 
 
 @styled
-def survival_figure(names: Sequence[str], shares: Mapping[str, Sequence[float]]) -> Figure:
+def survival_figure(
+    names: Sequence[str], shares: Mapping[str, Sequence[float]], *, chain: bool = True
+) -> Figure:
     """Draw the share of pairs that is left in each period, after each step.
 
     Parameters
@@ -17,12 +19,14 @@ def survival_figure(names: Sequence[str], shares: Mapping[str, Sequence[float]])
         The periods, in order of time.
     shares
         By step, in their order: a share of each period.
+    chain
+        Whether each step has what the one before it left; otherwise they are beside each other.
     """
     figure = Figure(figsize=(8.4, 3.8), layout="constrained")
     axes = figure.subplots()
     places = range(len(names))
     for number, (label, share) in enumerate(shares.items()):
-        last = number + 1 == len(shares)
+        last = number + 1 == len(shares) or not chain
         axes.plot(
             places,
             [100 * one for one in share],
@@ -30,7 +34,7 @@ def survival_figure(names: Sequence[str], shares: Mapping[str, Sequence[float]])
             marker="o",
             markersize=5 if last else 3.5,
             linewidth=2.2 if last else 1.3,
-            label=label if not number else f"then {label}",
+            label=f"then {label}" if number and chain else label,
             gid=label,
         )
     axes.set_xticks(list(places), names, rotation=45 if len(names) > 14 else 0)

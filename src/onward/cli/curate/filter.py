@@ -67,9 +67,10 @@ def filter(
     screen = console()
     screen.print(f"{counts['rows']:,} pairs read, {counts['kept']:,} kept")
     screen.print(_table(counts))
-    for one in counts["steps"]:
-        for what, number in one["notes"].items():
-            screen.print(f"{escape(one['name'])}: {what} {number:,}", soft_wrap=True)
+    screen.print("survival a year later, in points, with a 95 % interval:")
+    for one in [*counts["steps"], {"name": "all steps", "bias": counts["bias"], "notes": {}}]:
+        more = "".join(f"; {what} {number:,}" for what, number in one["notes"].items())
+        screen.print(f"{escape(one['name'])}: {_told(one['bias'])}{more}", soft_wrap=True)
     screen.print(
         f"the picture: {escape(str(out / PICTURE))}; filtered pairs: {escape(str(out))}",
         soft_wrap=True,
@@ -77,20 +78,17 @@ def filter(
 
 
 def _table(counts: Mapping[str, Any]) -> Table:
-    """Show the share of each period that survives each step, and what that says."""
+    """Show the share of each period that survives each step."""
     table = Table(box=None, padding=(0, 2))
     table.add_column("period")
     table.add_column("pairs", justify="right")
     for one in counts["steps"]:
-        table.add_column(escape(one["name"]), justify="right")
+        table.add_column(escape(one["name"].partition(":")[0]), justify="right")
     table.add_column("kept", justify="right")
     for number, bucket in enumerate(counts["buckets"]):
         pairs = counts["steps"][0]["before"][number]
         shares = [_share(one["before"][number], one["after"][number]) for one in counts["steps"]]
         table.add_row(bucket["name"], f"{pairs:,}", *shares, f"{bucket['rows']:,}")
-    found = [*(one["bias"] for one in counts["steps"]), counts["bias"]]
-    table.add_row("a year", "", *map(_slope, found))
-    table.add_row("", "", *(_coloured(one["verdict"]) for one in found))
     return table
 
 
@@ -98,11 +96,12 @@ def _share(before: int, after: int) -> str:
     return f"{after / before:.1%}" if before else "-"
 
 
-def _slope(found: Mapping[str, Any]) -> str:
-    if found["slope"] is None:
-        return "-"
-    return f"{100 * found['slope']:+.2f} ({100 * found['low']:+.2f} to {100 * found['high']:+.2f})"
-
-
-def _coloured(verdict: str) -> str:
-    return f"[yellow]{verdict}[/]" if "favours" in verdict else f"[dim]{verdict}[/]"
+def _told(bias: Mapping[str, Any]) -> str:
+    """Say how a step's survival changes over time, and what that means."""
+    verdict = bias["verdict"]
+    if bias["slope"] is None:
+        return f"[dim]{verdict}, with fewer than three periods[/]"
+    found = f"{100 * bias['slope']:+.2f} ({100 * bias['low']:+.2f} to {100 * bias['high']:+.2f})"
+    if "favours" not in verdict:
+        return f"{found}, [dim]{verdict}[/]"
+    return f"{found}, [yellow]{verdict}{'' if bias['steady'] else ', not steadily'}[/]"

@@ -14,8 +14,9 @@ STEPS: Mapping[str, type[Step]] = {
     step.name: step for step in (English, Caption, Size, Aspect, ClipScore, ImagenetNear)
 }
 CHAINS: Mapping[str, Sequence[str]] = {
-    # DataComp's: English, more than two words and five letters, 200 pixels, at most 3 to 1.
-    "basic": ("english", "caption", "size", "aspect"),
+    # DataComp's: more than two words and five letters, 200 pixels, at most 3 to 1, English. What
+    # takes longest comes last; what is kept is the same in any order.
+    "basic": ("caption", "size", "aspect", "english"),
     "bestpool": ("clip_score:top=0.3", "imagenet_near"),
 }
 """Steps that belong together, by one name."""

