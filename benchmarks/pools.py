@@ -1,4 +1,4 @@
-"""Pools of pairs at full size: joined to snapshots, filtered, near-duplicates found. One module per case.
+"""Pools of pairs at full size: joined, filtered, near-duplicates found. One module per case.
 
 ``python benchmarks/pools.py`` runs all cases, ``python benchmarks/pools.py join --rows 2000000``
 one of them at another size.

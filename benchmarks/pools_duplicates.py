@@ -1,8 +1,8 @@
 """Near-duplicates among a million images' hashes: how long, and whether any pair is missed.
 
 Every tenth hash is another one with up to three bits flipped. `uniform` hashes have all bits by
-chance; of `sparse` ones a fifth is set, as of pictures with much empty ground, which share blocks of
-bits far more often. Small samples are compared all with all. The ratio is to sorting the hashes
+chance; of `sparse` ones a fifth is set, as of pictures with much empty ground, which share blocks
+of bits far more often. Small samples are compared all with all. The ratio is to sorting the hashes
 once with numpy, on the same machine at the same time.
 """
 

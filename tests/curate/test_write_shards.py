@@ -1,9 +1,10 @@
 """Shards of dated pairs: as TiC-CLIP's are released, for our reader and for open_clip's."""
 
+import importlib.util
 import json
 import tarfile
+from argparse import Namespace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -17,6 +18,7 @@ from onward.curate.write_shards import make_shards
 from onward.data.tic_folder import read_tic
 from onward.data.uid_lists import UID, open_list, uids_of
 from onward.errors import OnwardError
+from onward.models.torchvision_loader import torchvision
 
 
 @pytest.fixture(scope="module")
@@ -162,15 +164,15 @@ def test_classes_are_read_and_their_parts(tmp_path: Path) -> None:
     assert json.loads((out / "subtrees.json").read_text()) == {"dog": ["dog", "pug"]}
 
 
-def batches(folder: Path, transform: Any) -> Any:
-    """Return one batch as open_clip's own trainer reads it."""
-    from argparse import Namespace
-
-    from open_clip import get_tokenizer
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("open_clip") is None, reason="needs open_clip")
+def test_open_clips_own_trainer_reads_it(sharded: Path) -> None:
+    torchvision()  # open_clip must find it mended
+    from open_clip import get_tokenizer, image_transform
     from open_clip_train.data import get_wds_dataset
 
     args = Namespace(
-        train_data=str(folder / "{00000000..00000001}.tar"),
+        train_data=str(sharded / "yearly" / "train" / "2015" / "{00000000..00000001}.tar"),
         train_data_upsampling_factors=None,
         train_num_samples=12,
         dataset_resampled=False,
@@ -179,18 +181,8 @@ def batches(folder: Path, transform: Any) -> Any:
         workers=0,
         world_size=1,
     )
-    info = get_wds_dataset(args, transform, True, tokenizer=get_tokenizer("ViT-B-32"))
-    return next(iter(info.dataloader))
-
-
-@pytest.mark.slow
-def test_open_clips_own_trainer_reads_it(sharded: Path) -> None:
-    pytest.importorskip("open_clip")
-    from onward.models.torchvision_loader import torchvision
-
-    torchvision()  # open_clip must find it mended
-    from open_clip import image_transform
-
-    images, texts = batches(sharded / "yearly" / "train" / "2015", image_transform(32, True))
+    transform, words = image_transform(32, is_train=True), get_tokenizer("ViT-B-32")
+    found = get_wds_dataset(args, transform, is_train=True, tokenizer=words)
+    images, texts = next(iter(found.dataloader))
     assert tuple(images.shape) == (4, 3, 32, 32)
     assert tuple(texts.shape) == (4, 77)
