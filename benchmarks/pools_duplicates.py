@@ -35,8 +35,8 @@ def main(rows: int = 1_000_000) -> None:
         right = "as many as asked" if took <= SECONDS else f"more than {SECONDS}"
         print(
             f"{name}: {rows:,} hashes, {rows - len(np.unique(label)):,} near-duplicates removed in "
-            f"{took:.1f} s, {busy:.1f} of the processor ({right}; {took / sorting:.0f} times a sort); planted pairs found: "
-            f"{found:.2%}; all pairs of {_COMPARED:,}, against comparing all with all: "
+            f"{took:.1f} s, {busy:.1f} of the processor ({right}; {took / sorting:.0f} times "
+            f"a sort); planted pairs found: {found:.2%}; all pairs of {_COMPARED:,}, against comparing all with all: "
             f"{recall(planted(rng, _COMPARED, share)[0]):.2%}"
         )
 

@@ -70,7 +70,8 @@ def _looked(
             warnings.simplefilter("ignore", UserWarning)
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
             seen = list(threads.map(_seen, mine))
-        near = difference_hash(np.stack([pixels for _, pixels, _ in seen])) if seen else []
+        squares = [pixels for _, pixels, _ in seen] or [np.zeros((_SIDE, _SIDE, 3), np.uint8)]
+        near = difference_hash(np.stack(squares))[: len(seen)]
         columns = [
             pa.array([place.id for place in mine], pa.string()),
             pa.array([same for same, _, _ in seen], pa.uint64()),
