@@ -134,7 +134,7 @@ def make_tests(
             )
             said.update(found.captions)
         like = too_like(rows, looks, retrieval, found.rows)
-        reasons = problems | like
+        reasons = {**problems, **like}
         kept = looks.whole.copy()
         kept[retrieval] = kept[found.rows] = False
         for mask in like.values():
@@ -230,7 +230,7 @@ def _counts(
 ) -> dict[str, Any]:
     asked, known = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_)
     asked[retrieval], known[found.rows] = True, True
-    buckets = []
+    buckets: list[dict[str, Any]] = []
     for bucket, name in names.items():
         mine = rows.buckets == bucket
         times = rows.times[mine & kept].astype("datetime64[us]").astype("datetime64[D]")
@@ -310,5 +310,5 @@ def _write_rows(out: Path, rows: PairRows, kept: Array, reasons: Mapping[str, Ar
         if len(gone):
             said = pa.array([why[one] for one in number[span][gone]], pa.string())
             ids = table.column("id").take(gone)
-            place = out / "dropped" / f"{name.parent}-{name.name}"
-            write_dropped(ids, said, f"rows/{name.as_posix()}", place)
+            path = out / "dropped" / f"{name.parent}-{name.name}"
+            write_dropped(ids, said, f"rows/{name.as_posix()}", path)
