@@ -1,4 +1,4 @@
-"""Pools of pairs at full size: joined to snapshots and filtered. One module per case.
+"""Pools of pairs at full size: joined, filtered, near-duplicates found. One module per case.
 
 ``python benchmarks/pools.py`` runs all cases, ``python benchmarks/pools.py join --rows 2000000``
 one of them at another size.
@@ -7,7 +7,7 @@ one of them at another size.
 import argparse
 import importlib
 
-CASES = ("join",)
+CASES = ("join", "duplicates")
 
 
 def main() -> None:

@@ -48,7 +48,13 @@ DATED = POOL.append(pa.field("width", pa.int32())).append(pa.field("height", pa.
 Its id has 32 hexadecimal digits. Sorted as a pool is; every verb that reads a pool reads it."""
 
 ASKED = pa.schema(
-    [("bucket", pa.int32()), ("id", pa.string()), ("caption", pa.string()), ("class", pa.int32())]
+    [
+        ("bucket", pa.int32()),
+        ("id", pa.string()),
+        ("time", MOMENT),
+        ("caption", pa.string()),
+        ("class", pa.int32()),
+    ]
 )
 """A pair that tests its bucket; its class is the place in ``classes.json``, null in retrieval."""
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from PIL import Image
@@ -63,13 +64,9 @@ class ChosenPairs:
         return json.dumps({"uid": self.uid(row), "date": day}, sort_keys=True).encode()
 
 
-def write_tar(path: Path, samples: Iterable[Mapping[str, bytes | str]]) -> None:
+def write_tar(path: Path | IO[bytes], samples: Iterable[Mapping[str, bytes | str]]) -> None:
     """Write a shard; the same samples give the same bytes."""
-    with webdataset().TarWriter(str(path), encoder=False, mtime=0) as tar:
+    place = str(path) if isinstance(path, Path) else path
+    with webdataset().TarWriter(place, encoder=False, mtime=0) as tar:
         for sample in samples:
             tar.write(sample)
-
-
-def write_json(path: Path, value: object) -> None:
-    """Write JSON; the same value gives the same bytes."""
-    path.write_text(json.dumps(value, sort_keys=True))

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.data.hashing import Hashes, hash_numbers, mix_in
+from onward.data.near_pairs import near_pairs
 from onward.types import Array, Column, Stream, Table
 
 Progress = Callable[[int], None]
@@ -16,7 +17,6 @@ _ROWS = 1 << 14
 _HASH_ROWS, _HASH_COLUMNS = 8, 9
 # In grey levels of 256.
 _VISIBLE = 4.0
-_BITS, _NEIGHBOURS = 3, 8
 # Numbers are near when they are equal after rounding to this share of the column's deviation.
 _STEP = 0.01
 
@@ -93,33 +93,44 @@ def difference_hash(images: Array) -> Hashes:
 
 
 def clusters(hashes: Hashes) -> Hashes:
-    """Return one number per hash, the same for hashes that differ in a few bits.
+    """Return one number per hash, the same for hashes that differ in a few bits, however many.
 
-    Hashes are sorted in eight ways, each beginning with other bits, and compared with their
-    neighbours: the work grows with n log n. In a crowd of hashes that all begin alike, a pair may
-    be missed.
+    Hashes that are near a third one are one with each other. No near pair is missed, see
+    `onward.data.near_pairs`.
 
     Examples
     --------
     >>> clusters(np.array([0, 2**63 + 1, 2**40 - 1], np.uint64)).tolist()
     [0, 0, 2]
     """
-    label = np.arange(len(hashes))
-    pairs = []
-    for turn in range(0, 64, 8):
-        left, right = np.uint64(turn), np.uint64((64 - turn) % 64)
-        order = np.argsort(hashes << left | hashes >> right if turn else hashes, kind="stable")
-        for step in range(1, _NEIGHBOURS + 1):
-            one, other = order[:-step], order[step:]
-            close = np.bitwise_count(hashes[one] ^ hashes[other]) <= _BITS
-            pairs.append(np.stack([one[close], other[close]]))
-    ones, others = np.concatenate(pairs, axis=1)
+    distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+    label = np.arange(len(distinct))
+    for ones, others in near_pairs(distinct):
+        _join(label, ones, others)
+    label = _roots(label)
+    # Named after the earliest of them.
+    names = np.full(len(distinct), len(hashes), np.int64)
+    np.minimum.at(names, label, first)
+    return names[label][place].astype(np.uint64)
+
+
+def _join(label: Array, ones: Array, others: Array) -> None:
+    """Let each root point to the lowest that it is joined with, until no pair has two."""
+    while len(ones):
+        one, other = _roots(label, ones), _roots(label, others)
+        apart = one != other
+        ones, others = one[apart], other[apart]
+        np.minimum.at(label, np.maximum(ones, others), np.minimum(ones, others))
+
+
+def _roots(label: Array, rows: Array | None = None) -> Array:
+    """Return what rows point to in the end."""
+    found = label if rows is None else label[rows]
     while True:
-        lowest = np.minimum(label[ones], label[others])
-        if (label[ones] == lowest).all() and (label[others] == lowest).all():
-            return label.astype(np.uint64)
-        np.minimum.at(label, ones, lowest)
-        np.minimum.at(label, others, lowest)
+        further = label[found]
+        if (further == found).all():
+            return found
+        found = further
 
 
 def _averaging(fields: int, side: int) -> NDArray[np.float32]:

@@ -23,7 +23,9 @@ from onward.data.tic_layout import (
     Step,
     Wanted,
     different,
+    is_own,
     is_time,
+    layout_name,
     no_samples,
     span_of,
     step_of,
@@ -82,7 +84,8 @@ def read_datacomp(wanted: Wanted) -> Layout:
     shards = open_shards(paths, root, gaps, wanted.progress)
     counts = _counts(folders, shards)
     gaps.go_on(different(counts), "as many samples as the data says it has")
-    samples = _samples(folders, shards, calendar, pool=wanted.pool)
+    merged = not is_own(root)
+    samples = _samples(folders, shards, calendar, pool=wanted.pool, merged=merged)
     classes, prompts = _prompts(folders)
     steps = []
     for name in sorted({step for step, use in samples if use == "train"}):
@@ -93,13 +96,13 @@ def read_datacomp(wanted: Wanted) -> Layout:
         classified = samples.get((name, _CLASSES), no_samples())
         labels = _labels(shards, classified, len(classes))
         learned = samples[name, "train"]
-        steps.append(Step(name, *span_of(name), learned, test, classified, labels))
+        steps.append(Step(name, *span_of(name, merged=merged), learned, test, classified, labels))
     if not steps:
         raise OnwardError(
             f"expected tests of the same times as in {base / 'train'} in "
             f"{base / 'eval' / _RETRIEVAL}/<time>/<number>.tar, found none"
         )
-    name = f"TiC-DataComp, {calendar}"
+    name = layout_name(root, calendar)
     return Layout(name, shards, tuple(steps), classes, prompts, counts, tuple(notes))
 
 
@@ -179,13 +182,13 @@ def _counts(folders: list[_Folder], shards: Shards) -> tuple[Count, ...]:
 
 
 def _samples(
-    folders: list[_Folder], shards: Shards, calendar: str, *, pool: bool
+    folders: list[_Folder], shards: Shards, calendar: str, *, pool: bool, merged: bool
 ) -> dict[tuple[str, str], Rows]:
     """Return samples by the name of a period and their use."""
     number = {path: place for place, path in enumerate(shards.paths)}
     found: dict[tuple[str, str], list[Rows]] = {}
     for folder in folders:
-        name = step_of(folder.time, calendar)
+        name = step_of(folder.time, calendar, merged=merged)
         # Tests of the years that the first period is merged from are a choice, see `pool`.
         if folder.use == "train" or pool or folder.time == name:
             mine = shards.of([number[path] for path in folder.shards])

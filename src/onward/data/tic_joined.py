@@ -23,7 +23,9 @@ from onward.data.tic_layout import (
     Layout,
     Step,
     Wanted,
+    is_own,
     is_time,
+    layout_name,
     no_samples,
     span_of,
     step_of,
@@ -74,14 +76,14 @@ def read_joined(wanted: Wanted) -> Layout:
     lists = _lists(root, calendar)
     uids = _uids(pool_shards)
     asked = _Asked(uids, root)
-    steps = _steps(lists, asked, calendar, pool=wanted.pool)
+    steps = _steps(lists, asked, calendar, pool=wanted.pool, merged=not is_own(root))
     if not tested(steps)[0]:
         raise OnwardError(
             f"expected samples of {shards} in the lists of ids in {root}, found none of the "
             f"{len(uids):,} there both to learn and to test with. Are they shards of CommonPool?"
         )
     return Layout(
-        f"TiC-DataComp, {calendar}, ids joined to shards",
+        f"{layout_name(root, calendar)}, ids joined to shards",
         pool_shards,
         steps,
         asked.classes,
@@ -91,13 +93,13 @@ def read_joined(wanted: Wanted) -> Layout:
 
 
 def _steps(
-    lists: Mapping[str, Array], asked: "_Asked", calendar: str, *, pool: bool
+    lists: Mapping[str, Array], asked: "_Asked", calendar: str, *, pool: bool, merged: bool
 ) -> tuple[Step, ...]:
     learned: dict[str, list[Rows]] = {}
     tests: dict[str, list[Rows]] = {}
     classified: dict[str, list[tuple[Rows, Rows]]] = {}
     for time, listed in lists.items():
-        name = step_of(time, calendar)
+        name = step_of(time, calendar, merged=merged)
         # Monthly lists have the ids that are tested with, yearly ones do not.
         here = np.flatnonzero(listed_in(listed, asked.uids))
         learned.setdefault(name, []).append(here[~asked.tested[here]])
@@ -111,7 +113,7 @@ def _steps(
         mine = classified.get(name, [])
         rows = np.concatenate([rows for rows, _ in mine] or [no_samples()])
         labels = np.concatenate([labels for _, labels in mine] or [no_samples()])
-        steps.append(Step(name, *span_of(name), train, test, rows, labels))
+        steps.append(Step(name, *span_of(name, merged=merged), train, test, rows, labels))
     return tuple(steps)
 
 

@@ -14,6 +14,8 @@ from onward.types import Rows
 
 FIRST_YEAR, MERGED = 2014, 2016
 """TiC-DataComp's first period is all that there is up to the end of 2016."""
+OWN = "periods.json"
+"""What a folder of your own pairs has: its years stay apart, however early they are."""
 
 
 def no_samples() -> Rows:
@@ -70,7 +72,17 @@ class Layout:
     notes: tuple[str, ...] = ()
 
 
-def span_of(name: str) -> tuple[date, date]:
+def is_own(root: Path) -> bool:
+    """Whether a folder has pairs of your own: see `onward.curate.write_shards`."""
+    return (root / OWN).is_file()
+
+
+def layout_name(root: Path, calendar: str) -> str:
+    """Return what a folder's layout is called."""
+    return f"{'dated pairs' if is_own(root) else 'TiC-DataComp'}, {calendar}"
+
+
+def span_of(name: str, *, merged: bool = True) -> tuple[date, date]:
     """Return the first and last day of a year or a month.
 
     Examples
@@ -79,10 +91,13 @@ def span_of(name: str) -> tuple[date, date]:
     (datetime.date(2014, 2, 1), datetime.date(2014, 2, 28))
     >>> span_of("2016")
     (datetime.date(2014, 1, 1), datetime.date(2016, 12, 31))
+    >>> span_of("2016", merged=False)[0]
+    datetime.date(2016, 1, 1)
     """
     year = int(name[:4])
     if len(name) == 4:
-        return date(FIRST_YEAR if year == MERGED else year, 1, 1), date(year, 12, 31)
+        first = FIRST_YEAR if merged and year == MERGED else year
+        return date(first, 1, 1), date(year, 12, 31)
     start = date(year, int(name[4:]), 1)
     return start, (start + timedelta(days=31)).replace(day=1) - timedelta(days=1)
 
@@ -94,9 +109,9 @@ def is_time(name: str, calendar: str) -> bool:
     return calendar == "yearly" or 1 <= int(name[4:]) <= 12
 
 
-def step_of(time: str, calendar: str) -> str:
+def step_of(time: str, calendar: str, *, merged: bool = True) -> str:
     """Return the name of the period that a year or a month belongs to."""
-    return str(max(int(time), MERGED)) if calendar == "yearly" else time
+    return str(max(int(time), MERGED)) if merged and calendar == "yearly" else time
 
 
 def tested(steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[str, ...]]:

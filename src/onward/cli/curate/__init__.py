@@ -15,9 +15,12 @@ from onward.cli.curate import (
     retrieve,
     review,
 )
+from onward.cli.curate.shards import shards
+from onward.cli.curate.tests import draw
 
 app = typer.Typer(
-    help="From a huge timestamped pool to a small, clean, labelled stream.", no_args_is_help=True
+    help="From a huge timestamped pool to a small, clean, labelled stream, or to dated pairs.",
+    no_args_is_help=True,
 )
 app.command("pool")(pool.pool)
 app.command("fetch")(fetch.fetch)
@@ -29,4 +32,6 @@ app.command("accept")(accept.accept)
 app.command("export")(export.export)
 app.command("date")(date.date)
 app.command("filter")(filter.filter)
+app.command("tests")(draw)
+app.command("shards")(shards)
 app.command("demo")(demo.demo)
