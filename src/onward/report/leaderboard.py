@@ -257,7 +257,7 @@ def budget_words(spec: RunSpec) -> str:
     ...     limits={"macs": 63.4e9},
     ... )
     >>> budget_words(spec)
-    'macs ≤ 63.4 G'
+    'macs ≤ 63.4 billion'
     """
     allowed = dict(spec.protocol.get("limits", {}))
     # Methods that are defined by more work are named by the protocol, and compete by themselves.
