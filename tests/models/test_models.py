@@ -1,7 +1,9 @@
 """Every model keeps to the protocol that the gradient learner relies on."""
 
+import contextlib
 import copy
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
@@ -53,6 +55,18 @@ def test_weights_come_from_the_generator_alone(name: str) -> None:
     assert torch.equal(before, torch.get_rng_state())
 
 
+@contextlib.contextmanager
+def one_way_to_convolve() -> Iterator[None]:
+    """Leave oneDNN out, which convolves in another way for each size of a batch and each layout.
+
+    On some processors these ways round so differently that tiny batches make much of it.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "TF32", UserWarning)
+        with torch.backends.mkldnn.flags(enabled=False):
+            yield
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_reset_forgets_everything(name: str) -> None:
     model, fresh = trained(name), made(name)
@@ -70,7 +84,9 @@ def test_predicting_changes_nothing_and_answers_the_same_twice(name: str) -> Non
     assert torch.equal(one, other)
     assert same(before, snapshot(model))
     # One sample's answer does not depend on who is predicted beside it.
-    torch.testing.assert_close(model.predict(inputs_for(name)[:1]), one[:1])
+    with one_way_to_convolve():
+        alone, beside = model.predict(inputs_for(name)[:1]), model.predict(inputs_for(name))
+    torch.testing.assert_close(alone, beside[:1])
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -171,6 +187,7 @@ def test_the_mlps_gradient_is_autograds(classes: int) -> None:
     assert model.size == 8 * 2048 + 2049 * classes
 
 
+@one_way_to_convolve()
 def test_resnet_is_torchvisions() -> None:
     model, inputs, targets = made("resnet18"), inputs_for("resnet18"), targets_for()
     net = torchvision().models.resnet18(num_classes=3)
