@@ -11,7 +11,8 @@ from xml.sax.saxutils import escape
 
 FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("what you type", ("cli",)),
-    ("many runs", ("curate", "checks", "tuning", "sweep", "reproduce", "report")),
+    ("questions", ("curate", "drift", "planning", "checks", "tuning", "reproduce")),
+    ("many runs", ("sweep", "report")),
     ("one run", ("together", "loop", "evaluation")),
     ("what, and how", ("benchmarks", "grid", "learners", "methods")),
     ("parts", ("data", "memory", "models", "train")),
