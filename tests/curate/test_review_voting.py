@@ -105,6 +105,23 @@ def test_a_late_vote_counts_only_while_there_is_a_place(campaign: Campaign, cloc
     assert campaign.db.execute("select count(*) from votes").fetchone() == (3,)
 
 
+def test_a_place_held_for_somebody_who_answered_before_goes_to_who_waits(
+    campaign: Campaign, clock: Clock
+) -> None:
+    ann, ben = newcomer(campaign, "Ann"), newcomer(campaign, "Ben")
+    late, waiting = questions_for(campaign, ann)[0], questions_for(campaign, ben)[0]
+    clock.time += HELD_FOR + 1
+    *others, again = questions_for(campaign, ann)
+    while item(campaign, again) != item(campaign, late):
+        vote(campaign, ann, others[0])
+        *others, again = questions_for(campaign, ann)
+    vote(campaign, ann, late)
+    vote(campaign, ben, waiting)
+    assert counted(campaign)[0] == 1
+    vote(campaign, ann, again)
+    assert counted(campaign)[0] == 2
+
+
 def test_a_correction_takes_the_place_of_the_vote(campaign: Campaign) -> None:
     ann = newcomer(campaign, "Ann")
     (question, *_) = questions_for(campaign, ann)
