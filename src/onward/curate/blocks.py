@@ -177,9 +177,10 @@ def _delimited(
         table = pacsv.read_csv(pa.BufferReader(block), reading, parsing, converting)
     if quoted and not ended:
         known = [*table.column(wanted["id"])[-1:].to_pylist(), *(one for one, _ in faults)]
+        where = str(known[0]).splitlines()[0][:80]
         raise OnwardError(
             f"expected every quote in {path} to be closed, found one that is not, about the row "
-            f"with the id {str(known[0]).splitlines()[0][:80]!r}. Close it, or write two where a text has one"
+            f"with the id {where!r}. Close it, or write two where a text has one"
         )
     return {name: table.column(column) for name, column in wanted.items()}, sorted(
         faults, key=lambda fault: (fault[0] or "", fault[1])
