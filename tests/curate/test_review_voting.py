@@ -146,6 +146,15 @@ def test_a_key_is_one_vote(campaign: Campaign) -> None:
         vote(campaign, ben, second)
 
 
+def test_what_is_committed_survives_a_power_cut(campaign: Campaign) -> None:
+    # No test can pull the plug; these two are what SQLite asks for.
+    settings = [campaign.db.execute(f"pragma {name}").fetchone()[0] for name in _DURABLE]
+    assert settings == list(_DURABLE.values())
+
+
+_DURABLE = {"journal_mode": "wal", "synchronous": 2}
+
+
 def test_votes_are_neither_changed_nor_removed(campaign: Campaign) -> None:
     ann = newcomer(campaign, "Ann")
     vote(campaign, ann, questions_for(campaign, ann)[0])
