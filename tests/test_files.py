@@ -44,6 +44,15 @@ def test_a_folder_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     assert (tmp_path / "c" / "whole").is_dir()
 
 
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(StorageError, match="expected a file"):
+        write_atomic(pipe, b"x")
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
 def test_a_refusal_of_the_system_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(StorageError, match="is a file, not a folder"), storage(tmp_path):

@@ -43,8 +43,14 @@ def storage(path: Path) -> Iterator[None]:
 def write_atomic(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> None:
     """Write a file that is there whole or not at all, and that survives a power cut.
 
-    Its folder is made if needed. The content may be a function that writes into an open file.
+    Its folder is made if needed. The content may be a function that writes into an open file. What
+    is there and is no file, such as a device, stays.
     """
+    if path.exists() and not path.is_file():
+        raise StorageError(
+            f"cannot write {path}: expected a file, or nothing, found something else there. Choose "
+            "another name"
+        )
     make_folder(path.parent)
     draft = _draft(path)
     try:

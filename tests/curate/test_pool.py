@@ -227,6 +227,45 @@ def test_quotes_may_go_over_lines_and_over_blocks(
     assert table["title"].to_pylist() == [f'a "{n}"\n,\n' for n in range(40)]
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            'b,1200000001,"never closed',
+            r"quote in .*m.csv to be closed, found one that is not, about the row with the id 'b'",
+        ),
+        ('"b,1200000001,never closed', "found one that is not, about the row with the id 'b"),
+        # As many quotes as if all were closed.
+        ('b,1200000001,a 12" disc\nc,1200000001,"never closed', "the row with the id 'c'"),
+    ],
+)
+def test_a_quote_that_is_never_closed_hides_no_rows(
+    tmp_path: Path, line: str, message: str
+) -> None:
+    rest = [f"x{n},120000000{n},t" for n in range(9)]
+    meta = write_lines(tmp_path / "m.csv", ["id,time,title", "a,1200000000,t", line, *rest])
+    with pytest.raises(OnwardError, match=message):
+        make_pool([meta], tmp_path / "pool", PoolOptions(buckets=1))
+
+
+def test_a_quote_inside_of_a_text_is_a_part_of_it(tmp_path: Path) -> None:
+    lines = ["id,time,title", 'a,1200000000,a 12" disc', "b,1200000001,t"]
+    meta = write_lines(tmp_path / "m.csv", lines)
+    make_pool([meta], tmp_path / "pool", PoolOptions(buckets=1))
+    assert rows_of(tmp_path / "pool")["title"].to_pylist() == ['a 12" disc', "t"]
+
+
+@pytest.mark.parametrize("name", ["m.csv.gz", "m.csv.bz2", "m.jsonl.gz", "m.csv.zst"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_compressed_metadata_that_are_damaged(tmp_path: Path, name: str, whole: bool) -> None:
+    meta = tmp_path / name
+    with pa.output_stream(meta) as stream:
+        stream.write(b"id,time\na,1200000000\n")
+    meta.write_bytes(b"no such thing" if whole else meta.read_bytes()[:-9])
+    with pytest.raises(OnwardError, match=r"expected metadata in .*found what cannot be read"):
+        make_pool([meta], tmp_path / "pool", PoolOptions(buckets=1))
+
+
 def test_what_img2dataset_could_not_download_is_dropped(tmp_path: Path) -> None:
     held = {
         "key": ["000", "001"], "url": ["u", "v"], "status": ["success", "failed_to_download"],
@@ -239,10 +278,12 @@ def test_what_img2dataset_could_not_download_is_dropped(tmp_path: Path) -> None:
 
 
 def test_lines_that_are_no_objects(tmp_path: Path) -> None:
-    lines = ['{"id": 1, "time": "2010-01-01"}', "[1]", "{", ""]
+    half = '{"id": "\\ud800", "time": "2010-01-02"}'
+    lines = ['{"id": 1, "time": "2010-01-01"}', "[1]", "{", "", "[" * 100_000, half]
     meta = write_lines(tmp_path / "m.jsonl", lines)
     counts = make_pool([meta], tmp_path / "pool", PoolOptions(buckets=1))
-    assert counts["dropped"] == {"not a JSON object": 2}
+    assert counts["dropped"] == {"not a JSON object": 3}
+    assert rows_of(tmp_path / "pool")["id"].to_pylist() == ["1", "?"]
 
 
 def test_files_of_a_folder_count_as_one(tmp_path: Path) -> None:

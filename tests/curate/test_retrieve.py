@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from onward.curate.candidates import Search, make_candidates
 from onward.curate.choose import Wanted
 from onward.curate.concepts import Concept, Concepts, read_concepts
 from onward.curate.queries import find_concepts, given_queries, text_queries
@@ -182,6 +183,17 @@ def test_skipped_buckets_strangers_and_stores_without_any(tmp_path: Path) -> Non
     assert chosen(retrieved(tmp_path / "b", without, free), 0) == {"red": ["i000", "i002"]}
     with pytest.raises(OnwardError, match=r"found \[0\] in all"):
         retrieved(tmp_path / "c", without, asked)
+
+
+def test_a_bucket_to_skip_that_is_not_there(tmp_path: Path) -> None:
+    pool, queries, out = tmp_path / "pool.npy", tmp_path / "q.npy", tmp_path / "out"
+    np.save(pool, plane((0.9, 0), (0.5, 0)))
+    np.save(queries, np.eye(3)[:1])
+    with pytest.raises(OnwardError, match="to skip among 0, found 7"):
+        make_candidates(pool, concepts("red"), out, Search(queries, top=1, skip=(7,)))
+    # Nothing was begun: the same folder takes the command that was meant.
+    counts = make_candidates(pool, concepts("red"), out, Search(queries, top=1, background=0))
+    assert counts["candidates"] == 1
 
 
 def test_copies_count_once(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 from small_campaign import ADDRESS, OWNER, Browser, campaign_folder, invited, png, read, with_app
 
 from onward.curate.review import app as module
-from onward.curate.review.campaign import open_campaign
+from onward.curate.review.campaign import Campaign, open_campaign
+from onward.curate.review.clerk import Clerk
 from onward.curate.review.exchange import read_votes
 from onward.curate.review.people import revoke
 
@@ -243,6 +245,32 @@ def test_disputed_images_are_shown_to_the_owner_alone(tmp_path: Path) -> None:
         assert (await mine.client.get("/owner/image/1")).status_code == 401
 
     with_app(folder, story)
+
+
+def test_who_went_away_keeps_nobody_from_writing(tmp_path: Path) -> None:
+    folder = campaign_folder(tmp_path)
+
+    async def story() -> None:
+        clerk, begun, go_on = Clerk(folder), threading.Event(), threading.Event()
+
+        def slow(_: Campaign) -> bool:
+            begun.set()
+            return go_on.wait(10)
+
+        busy = asyncio.create_task(clerk.do(slow))
+        await asyncio.to_thread(begun.wait)
+        gone = asyncio.create_task(clerk.do(lambda campaign: campaign.set("gone", 1)))
+        await asyncio.sleep(0)
+        for task in (busy, gone):
+            task.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        kept = clerk.do(lambda campaign: campaign.set("kept", 1))
+        await asyncio.wait_for(kept, 10)
+        clerk.close()
+
+    asyncio.run(story())
+    assert read(folder, "select value from settings where name = 'kept'") == [("1",)]
 
 
 def test_a_full_disk_is_said_and_the_vote_is_not_acknowledged(

@@ -190,6 +190,21 @@ def test_label_studios_own_export(tmp_path: Path) -> None:
     assert found[1]["seconds"] is None
 
 
+@pytest.mark.parametrize("wrong", [{"labels": None}, {"labels": [None]}, {"annotator": None}])
+def test_rows_that_are_no_votes(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    folder = campaign_folder(tmp_path / "a")
+    table = pa.Table.from_pylist([rows()[0], {**rows()[1], **wrong}], schema=VOTES)
+    with pytest.raises(OnwardError, match="an annotator and a list of labels in every vote"):
+        import_votes(folder, table)
+    assert read(folder, "select count(*) from votes") == [(0,)]
+
+
+def _studio(chosen: list[Any]) -> str:
+    result = [{"type": "choices", "from_name": "labels", "value": {"choices": chosen}}]
+    annotation = {"completed_by": 1, "result": result}
+    return json.dumps([{"data": {"id": "photo-0"}, "annotations": [annotation]}])
+
+
 @pytest.mark.parametrize(
     ("name", "text", "found"),
     [
@@ -201,6 +216,9 @@ def test_label_studios_own_export(tmp_path: Path) -> None:
         ("v.json", "{}", "a list"),
         ("v.json", '[{"data": {"id": "photo-0"}}]', "entry 1"),
         ("v.json", "[1", "an export of Label Studio"),
+        ("v.json", "[" * 100_000, "an export of Label Studio"),
+        ("v.json", _studio([{"x": 1}]), "list of labels"),
+        ("v.json", _studio([1, "bus"]), "list of labels"),
         ("v.parquet", "no parquet", "a parquet file"),
         ("v.xlsx", "", "ends with"),
     ],

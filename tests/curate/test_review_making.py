@@ -1,5 +1,6 @@
 """What a campaign is made of."""
 
+import sqlite3
 import tarfile
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from small_campaign import png, read, retrieved
 
 from onward.curate.records import CANDIDATES
 from onward.curate.review import making as module
-from onward.curate.review.campaign import open_campaign
+from onward.curate.review.campaign import connect, open_campaign
 from onward.curate.review.making import Rules, make_campaign
-from onward.errors import OnwardError
+from onward.curate.review.people import invite
+from onward.errors import OnwardError, StorageError
 
 
 def test_svgs_are_no_images(tmp_path: Path) -> None:
@@ -58,6 +60,35 @@ def test_items_have_a_random_order_that_the_seed_decides(tmp_path: Path) -> None
         orders.append([row[0] for row in read(made.folder, "select id from items order by item")])
     assert orders[0] == orders[1] != orders[2]
     assert orders[0] != sorted(orders[0])
+
+
+def test_a_full_disk_is_said_and_the_same_command_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, images = retrieved(tmp_path, 3)
+    out, no_more = tmp_path / "c", "pragma max_page_count = 1"  # than there are already
+
+    def small(path: Path, *, make: bool = False) -> sqlite3.Connection:
+        db = connect(path, make=make)
+        db.execute(no_more)
+        return db
+
+    with monkeypatch.context() as full:
+        full.setattr(module, "connect", small)
+        with pytest.raises(StorageError, match=r"disk is full\. Free some space"):
+            make_campaign(found, images, out, Rules())
+    make_campaign(found, images, out, Rules())
+
+    def invite_many() -> None:
+        with open_campaign(out) as campaign:
+            campaign.db.execute(no_more)
+            with campaign.writing():
+                for number in range(2000):
+                    invite(campaign, f"annotator {number}")
+
+    with pytest.raises(StorageError, match="disk is full"):
+        invite_many()
+    assert read(out, "select count(*) from annotators") == [(0,)]
 
 
 def test_the_same_command_goes_on_after_a_kill(

@@ -105,6 +105,23 @@ def test_a_late_vote_counts_only_while_there_is_a_place(campaign: Campaign, cloc
     assert campaign.db.execute("select count(*) from votes").fetchone() == (3,)
 
 
+def test_a_place_held_for_somebody_who_answered_before_goes_to_who_waits(
+    campaign: Campaign, clock: Clock
+) -> None:
+    ann, ben = newcomer(campaign, "Ann"), newcomer(campaign, "Ben")
+    late, waiting = questions_for(campaign, ann)[0], questions_for(campaign, ben)[0]
+    clock.time += HELD_FOR + 1
+    *others, again = questions_for(campaign, ann)
+    while item(campaign, again) != item(campaign, late):
+        vote(campaign, ann, others[0])
+        *others, again = questions_for(campaign, ann)
+    vote(campaign, ann, late)
+    vote(campaign, ben, waiting)
+    assert counted(campaign)[0] == 1
+    vote(campaign, ann, again)
+    assert counted(campaign)[0] == 2
+
+
 def test_a_correction_takes_the_place_of_the_vote(campaign: Campaign) -> None:
     ann = newcomer(campaign, "Ann")
     (question, *_) = questions_for(campaign, ann)
@@ -127,6 +144,15 @@ def test_a_key_is_one_vote(campaign: Campaign) -> None:
         keep(campaign, ann, Answer("k" * 16, second, "0", sensitive=False, seconds=1.0))
     with pytest.raises(NotYoursError, match="asked"):
         vote(campaign, ben, second)
+
+
+def test_what_is_committed_survives_a_power_cut(campaign: Campaign) -> None:
+    # No test can pull the plug; these two are what SQLite asks for.
+    settings = [campaign.db.execute(f"pragma {name}").fetchone()[0] for name in _DURABLE]
+    assert settings == list(_DURABLE.values())
+
+
+_DURABLE = {"journal_mode": "wal", "synchronous": 2}
 
 
 def test_votes_are_neither_changed_nor_removed(campaign: Campaign) -> None:

@@ -8,6 +8,7 @@ import pytest
 from curated import CONCEPTS, said
 from small_campaign import campaign_folder
 
+from onward.curate.records import VOTES
 from onward.curate.review.exchange import export_votes, import_votes
 from onward.curate.votes import ballots, read_votes
 from onward.errors import OnwardError
@@ -90,6 +91,17 @@ def test_what_is_no_vote(tmp_path: Path) -> None:
     )
     with pytest.raises(OnwardError, match="list of labels"):
         ballots(empty, ["one"], CONCEPTS)
+    with pytest.raises(OnwardError, match="list of labels"):
+        ballots(empty.set_column(2, "labels", pa.array([[None]])).cast(VOTES), ["one"], CONCEPTS)
+
+
+def test_times_and_names_of_any_kind_in_a_csv(tmp_path: Path) -> None:
+    head = "id,annotator,labels,sensitive,seconds\n"
+    name = "a\u2028b\x85c"
+    (tmp_path / "votes.csv").write_text(f"{head}one,{name},bus,no,nan\none,ben,bus,no,2.5\n")
+    found = ballots(read_votes(tmp_path / "votes.csv"), ["one"], CONCEPTS)
+    assert found.people == (name, "ben")
+    assert found.seconds == 2.5
 
 
 def test_a_campaign_counts_and_not_an_older_export_beside_it(tmp_path: Path) -> None:

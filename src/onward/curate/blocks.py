@@ -47,7 +47,7 @@ def blocks(path: Path, layout: Layout, start: int, stop: int) -> Iterator[tuple[
         if layout.kind == "lines":
             yield _json_lines(block, wanted)
         elif block.size:
-            yield _delimited(block, layout, wanted)
+            yield _delimited(path, block, layout, wanted)
 
 
 def goes_over_lines(layout: Layout) -> bool:
@@ -123,11 +123,21 @@ def _last_end(block: bytes, *, quoted: bool) -> int:
     return cut
 
 
-def _delimited(block: pa.Buffer, layout: Layout, wanted: dict[str, str]) -> tuple[Texts, Faults]:
+def _delimited(
+    path: Path, block: pa.Buffer, layout: Layout, wanted: dict[str, str]
+) -> tuple[Texts, Faults]:
     faults: Faults = []
+    ended = False
     place = layout.names.index(wanted["id"]) if "id" in wanted else len(layout.names)
+    # A line that is no row, put behind all others: whoever does not come to it is inside a quote
+    # that was never closed, and would leave out what stands there without a word.
+    end = layout.separator * len(layout.names)
 
     def note(row: Any) -> str:
+        nonlocal ended
+        if row.text == end:
+            ended = True
+            return "skip"
         few = row.actual_columns < row.expected_columns
         try:
             values = next(csv.reader([row.text or ""], delimiter=layout.separator), [])
@@ -154,6 +164,8 @@ def _delimited(block: pa.Buffer, layout: Layout, wanted: dict[str, str]) -> tupl
     )
     names = list(layout.names)
     block = _text(block)
+    if quoted:
+        block = pa.py_buffer(block.to_pybytes() + f"\n{end}\n".encode())
     try:
         # One thread: another piece is read at the same time, and both together are faster.
         reading = pacsv.ReadOptions(column_names=names, block_size=_PARSED_BYTES, use_threads=False)
@@ -163,6 +175,13 @@ def _delimited(block: pa.Buffer, layout: Layout, wanted: dict[str, str]) -> tupl
         faults.clear()
         reading = pacsv.ReadOptions(column_names=names, block_size=block.size + 1)
         table = pacsv.read_csv(pa.BufferReader(block), reading, parsing, converting)
+    if quoted and not ended:
+        known = [*table.column(wanted["id"])[-1:].to_pylist(), *(one for one, _ in faults)]
+        where = str(known[0]).splitlines()[0][:80]
+        raise OnwardError(
+            f"expected every quote in {path} to be closed, found one that is not, about the row "
+            f"with the id {where!r}. Close it, or write two where a text has one"
+        )
     return {name: table.column(column) for name, column in wanted.items()}, sorted(
         faults, key=lambda fault: (fault[0] or "", fault[1])
     )
@@ -186,7 +205,7 @@ def _json_lines(block: pa.Buffer, wanted: dict[str, str]) -> tuple[Texts, Faults
             continue
         try:
             row = json.loads(line.decode("utf-8", "replace"))
-        except ValueError:
+        except (ValueError, RecursionError):
             row = None
         if not isinstance(row, dict):
             faults.append((None, NO_JSON))
@@ -197,11 +216,13 @@ def _json_lines(block: pa.Buffer, wanted: dict[str, str]) -> tuple[Texts, Faults
 
 
 def _plain(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    # JSON can spell halves of letters, which no file can hold.
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _parquet(

@@ -9,7 +9,7 @@ from typing import Any
 from onward.curate.choose import Wanted
 from onward.curate.concepts import Concepts, write_concepts
 from onward.curate.queries import wanted_queries
-from onward.curate.retrieve import retrieve
+from onward.curate.retrieve import buckets_searched, retrieve
 from onward.curate.stage import making, open_stage
 from onward.curate.store import Store
 
@@ -75,6 +75,7 @@ def make_candidates(
         sub_queries=search.sub_queries,
     )
     skip = sorted(set(search.skip))
+    buckets_searched(held, skip)  # what is wrong with them is said before anything is begun
     options = {
         "store": stage.digest if stage else f"{store.stat().st_size} {store.stat().st_mtime_ns}",
         "concepts": write_concepts(concepts).decode(),

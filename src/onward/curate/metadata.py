@@ -148,8 +148,7 @@ def layout_of(
 
 
 def _delimited(path: Path, *, packed: bool) -> Layout:
-    with pa.input_stream(path) as stream:
-        head = bytes(stream.read(_HEAD))
+    head = _head(path)
     line = head.split(b"\n", 1)[0].rstrip(b"\r").decode("utf-8-sig", "replace")
     values = line.split("\t")
     if len(values) in _YFCC and values[-1] in ("0", "1"):
@@ -164,12 +163,22 @@ def _delimited(path: Path, *, packed: bool) -> Layout:
     return Layout("table", "delimited", names, separator=separator, packed=packed)
 
 
+def _head(path: Path) -> bytes:
+    try:
+        with pa.input_stream(path) as stream:
+            return bytes(stream.read(_HEAD))
+    except OSError as error:
+        raise OnwardError(
+            f"expected metadata in {path}, found what cannot be read ({error}). Is it whole, and "
+            "compressed as its name says?"
+        ) from error
+
+
 def _json_names(path: Path) -> tuple[str, ...]:
-    with pa.input_stream(path) as stream:
-        line = bytes(stream.read(_HEAD)).lstrip().split(b"\n", 1)[0]
+    line = _head(path).lstrip().split(b"\n", 1)[0]
     try:
         found: Any = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OnwardError(f"expected JSON lines in {path}, found {line[:60]!r}") from error
     if not isinstance(found, dict):
         raise OnwardError(f"expected an object on each line of {path}, found {line[:60]!r}")

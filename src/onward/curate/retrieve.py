@@ -1,6 +1,6 @@
 """``retrieve``: per bucket the best images of each concept, and some that show none of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,29 @@ from onward.curate.concepts import write_concepts
 from onward.curate.records import CANDIDATES, REMOVED, SCORES
 from onward.curate.stage import Making, Stage
 from onward.curate.store import Store
-from onward.errors import OnwardError
+from onward.errors import OnwardError, first_few
 from onward.files import write_atomic
 from onward.table import Array, Rows
 
 _AT_A_TIME = 1024
+
+
+def buckets_searched(store: Store, skip: Collection[int]) -> tuple[Array, list[int]]:
+    """Return the bucket of each row, and which of them are searched."""
+    buckets = store.buckets
+    if (buckets < 0).all():
+        buckets = np.zeros(len(store), np.int32)
+    every = np.unique(buckets[buckets >= 0]).tolist()
+    numbers = [number for number in every if number not in skip]
+    strange = sorted(set(skip) - set(every))
+    if strange:
+        raise OnwardError(
+            f"expected buckets to skip among {first_few(every)}, found {first_few(strange)}. Take "
+            "one that is there, or skip none"
+        )
+    if not numbers:
+        raise OnwardError(f"expected a bucket besides those that are skipped, found {every} in all")
+    return buckets, numbers
 
 
 def retrieve(
@@ -33,13 +51,7 @@ def retrieve(
     `onward.curate.refill`. Background is what scores lowest, and is neither a candidate nor
     removed. Copies, which have an id that came before, are passed over.
     """
-    buckets = store.buckets
-    if (buckets < 0).all():
-        buckets = np.zeros(len(store), np.int32)
-    every = np.unique(buckets[buckets >= 0]).tolist()
-    numbers = [number for number in every if number not in wanted.skip]
-    if not numbers:
-        raise OnwardError(f"expected a bucket besides those that are skipped, found {every} in all")
+    buckets, numbers = buckets_searched(store, wanted.skip)
     done, histogram = choose(store, wanted, buckets, numbers, watch)
     names, folder = wanted.concepts.names, making.folder
     _write(folder / "candidates.parquet", _candidates(store, done, names), CANDIDATES)

@@ -1,8 +1,10 @@
 """Votes on candidates: read from wherever they were given, one per annotator and image."""
 
 import csv
+import io
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,7 +98,8 @@ def ballots(votes: pa.Table, ids: Sequence[str], concepts: Concepts) -> Ballots:
         # A sort that is stable: votes of one moment stay in their order.
         votes = votes.sort_by("at")
     for vote in votes.to_pylist():
-        seconds += vote["seconds"] or 0.0
+        took = vote["seconds"]
+        seconds += took if took is not None and math.isfinite(took) else 0.0
         place = row.get(vote["id"])
         if place is None:
             aside["on images that are no candidates"] += 1
@@ -117,17 +120,23 @@ def ballots(votes: pa.Table, ids: Sequence[str], concepts: Concepts) -> Ballots:
     return Ballots(answers, who, sensitive, tuple(people), seconds, dict(aside))
 
 
-def _answer(
-    vote: dict[str, Any],
-    numbers: dict[str, int],
-    concepts: Concepts,
-    several: dict[frozenset[int], int],
-) -> int:
-    if vote["labels"] is None or vote["annotator"] is None:
+def require_vote(vote: Mapping[str, Any]) -> None:
+    """Say if a row of votes has nobody who gave it, or labels that are no texts."""
+    labels = vote["labels"]
+    if vote["annotator"] is None or labels is None or not all(isinstance(n, str) for n in labels):
         raise OnwardError(
             f"expected an annotator and a list of labels in every vote, found none in one on "
             f"{vote['id']!r}"
         )
+
+
+def _answer(
+    vote: Mapping[str, Any],
+    numbers: dict[str, int],
+    concepts: Concepts,
+    several: dict[frozenset[int], int],
+) -> int:
+    require_vote(vote)
     strangers = [name for name in vote["labels"] if name not in numbers]
     if strangers:
         raise unknown("concept in the votes", strangers[0], numbers, "concepts.json of the stage")
@@ -154,7 +163,8 @@ def _read_parquet(path: Path) -> pa.Table:
 
 def _read_csv(path: Path) -> pa.Table:
     text = read_text(path, "votes in", "Name a CSV, a parquet file or a folder of a campaign")
-    reader = csv.DictReader(text.splitlines())
+    # Not by lines of Unicode, which end at letters that a name may have.
+    reader = csv.DictReader(io.StringIO(text, newline=""))
     absent = [name for name in _NEEDED if name not in (reader.fieldnames or ())]
     if absent:
         raise OnwardError(

@@ -19,7 +19,7 @@ def read_json(path: Path, expected: str = "a JSON file", mend: str = "Fetch it a
     """Return what a JSON file holds, or say what was expected and how to mend it."""
     try:
         return json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _unreadable(path, expected, mend, error) from error
 
 

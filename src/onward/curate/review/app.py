@@ -22,6 +22,7 @@ from onward.curate.review.people import hashed
 from onward.curate.review.rendering import render, statics
 from onward.curate.review.voting import Answer, NotYoursError, keep
 from onward.curate.stage import open_stage
+from onward.errors import StorageError
 
 _DIGITS = "1234567890"
 # Without what has a meaning of its own: n for none, s for sensitive, u for undo.
@@ -190,6 +191,7 @@ def _add_errors(app: FastAPI) -> None:
         where = [".".join(map(str, one["loc"])) for one in error.errors()]
         return JSONResponse({"detail": f"not understood: {', '.join(where)}"[:300]}, 422)
 
+    @app.exception_handler(StorageError)
     @app.exception_handler(sqlite3.Error)
-    async def not_written(request: Request, error: sqlite3.Error) -> Response:
+    async def not_written(request: Request, error: Exception) -> Response:
         return JSONResponse({"detail": f"could not be written: {error}"}, 503)

@@ -13,7 +13,7 @@ from typing import Any
 from onward.curate.concepts import Concepts, read_concepts
 from onward.curate.images import Place
 from onward.curate.stage import open_stage
-from onward.errors import OnwardError
+from onward.errors import OnwardError, StorageError
 
 FILE, CONCEPTS = "campaign.sqlite", "concepts.json"
 _BUSY_SECONDS = 20
@@ -60,10 +60,12 @@ class Campaign:
         self.db.execute("begin immediate")
         try:
             yield
+            self.db.execute("commit")
         except BaseException:
-            self.db.execute("rollback")
+            # A full disk has rolled it back already.
+            if self.db.in_transaction:
+                self.db.execute("rollback")
             raise
-        self.db.execute("commit")
 
     def place(self, item: int) -> Place | None:
         """Return where the image of an item lies."""
@@ -120,6 +122,20 @@ def connect(path: Path, *, make: bool = False) -> sqlite3.Connection:
 
 
 @contextlib.contextmanager
+def on_disk(folder: Path) -> Iterator[None]:
+    """Turn SQLite's trouble with the disk or the file into a message that says what to do."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if type(error) not in (sqlite3.OperationalError, sqlite3.DatabaseError):
+            raise  # a mistake of ours
+        raise StorageError(
+            f"cannot use {folder / FILE}: {error}. Free some space, see that the file may be "
+            "written and run the same command again; no vote that was kept is lost"
+        ) from error
+
+
+@contextlib.contextmanager
 def open_campaign(folder: Path, *, clock: Callable[[], int] = now) -> Iterator[Campaign]:
     """Open a campaign that `onward curate review` has made, with a connection of its own."""
     open_stage(folder, "review")
@@ -130,6 +146,7 @@ def open_campaign(folder: Path, *, clock: Callable[[], int] = now) -> Iterator[C
             f"expected the campaign in {folder / FILE}, found what SQLite cannot open ({error})"
         ) from error
     try:
-        yield Campaign(folder, db, read_concepts(folder / CONCEPTS), clock)
+        with on_disk(folder):
+            yield Campaign(folder, db, read_concepts(folder / CONCEPTS), clock)
     finally:
         db.close()

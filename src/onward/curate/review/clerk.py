@@ -67,12 +67,16 @@ class Clerk:
     def _checkpoint(self) -> None:
         with open_campaign(self._folder) as campaign:
             while not self._closed.wait(_CHECKPOINT_SECONDS):
-                campaign.db.execute("pragma wal_checkpoint(passive)")
+                # A disk that is full now may have room later: what is written is safe meanwhile.
+                with contextlib.suppress(sqlite3.Error):
+                    campaign.db.execute("pragma wal_checkpoint(passive)")
 
 
 def _together(campaign: Campaign, pieces: list[_Piece]) -> None:
     """Do some pieces of work in one commit; one that fails leaves no trace and harms no other."""
     results: list[tuple[Future[Any], Any, BaseException | None]] = []
+    # Who waits for a piece may be gone; one that is begun can no longer be called off.
+    pieces = [(work, done) for work, done in pieces if done.set_running_or_notify_cancel()]
     try:
         with campaign.writing():
             for work, done in pieces:

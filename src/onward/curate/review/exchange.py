@@ -17,6 +17,7 @@ from onward.curate.review.campaign import Campaign, open_campaign
 from onward.curate.review.formats import Format, format_of
 from onward.curate.review.people import somebody
 from onward.curate.review.voting import Answer, keep
+from onward.curate.votes import require_vote
 from onward.errors import OnwardError
 from onward.files import storage, write_atomic
 
@@ -112,6 +113,7 @@ def _import(campaign: Campaign, rows: Sequence[Row]) -> dict[str, int]:
 def _add(campaign: Campaign, row: Row) -> str:
     """Add a vote; return what it was."""
     db = campaign.db
+    require_vote(row)
     item = db.execute("select item from items where id = ?", (row["id"],)).fetchone()
     if item is None:
         return "not_in_campaign"

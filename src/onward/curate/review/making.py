@@ -19,6 +19,7 @@ from onward.curate.review.campaign import (
     Campaign,
     code_of,
     connect,
+    on_disk,
     open_campaign,
 )
 from onward.curate.stage import STAGE, Stage, making, open_stage
@@ -161,7 +162,8 @@ def make_campaign(
             write_atomic(out / CONCEPTS, write_concepts(concepts))
             if found.missing:
                 write_atomic(out / MISSING, _listed(found.missing))
-            _fill(Campaign(out, connect(out / FILE, make=True), concepts), found, rules)
+            with on_disk(out):
+                _fill(Campaign(out, connect(out / FILE, make=True), concepts), found, rules)
             counts = {"concepts": len(concepts.found), "votes_per_image": rules.votes}
             return made.finish({**found.counts, **counts})
     return open_stage(out, "review")

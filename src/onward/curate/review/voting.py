@@ -87,6 +87,9 @@ def keep(campaign: Campaign, annotator: int, answer: Answer) -> bool:
             "update annotators set answered = answered + 1 where annotator = ?", (annotator,)
         )
     _seat(campaign, item, annotator, answer.question)
+    if held:
+        # The place that was held may not be needed: the same person answered this before.
+        _seat_waiting(campaign, item)
     return True
 
 
