@@ -234,3 +234,15 @@ def test_spark_writes_the_same_files(tmp_path: Path) -> None:
         for name in ("polars", "spark")
     ]
     assert files[0] == files[1]
+
+
+def test_an_open_quote_is_named_where_pairs_have_no_ids(tmp_path: Path) -> None:
+    (tmp_path / "pool.csv").write_text('url,text\nu/0,a red fox\nu/1,"never closed\nu/2,a hare\n')
+    (tmp_path / "2016-06.csv").write_text("url,text\nu/0,a red fox\n")
+    with pytest.raises(OnwardError, match="about the row 'u/1'"):
+        make_dated(
+            [tmp_path / "pool.csv"],
+            [tmp_path / "2016-06.csv"],
+            tmp_path / "out",
+            DateOptions(every="year"),
+        )

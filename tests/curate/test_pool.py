@@ -232,11 +232,11 @@ def test_quotes_may_go_over_lines_and_over_blocks(
     [
         (
             'b,1200000001,"never closed',
-            r"quote in .*m.csv to be closed, found one that is not, about the row with the id 'b'",
+            r"quote in .*m.csv to be closed, found one that is not, about the row 'b'",
         ),
-        ('"b,1200000001,never closed', "found one that is not, about the row with the id 'b"),
+        ('"b,1200000001,never closed', "found one that is not, about the row 'b"),
         # As many quotes as if all were closed.
-        ('b,1200000001,a 12" disc\nc,1200000001,"never closed', "the row with the id 'c'"),
+        ('b,1200000001,a 12" disc\nc,1200000001,"never closed', "the row 'c'"),
     ],
 )
 def test_a_quote_that_is_never_closed_hides_no_rows(

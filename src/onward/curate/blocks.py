@@ -176,11 +176,13 @@ def _delimited(
         reading = pacsv.ReadOptions(column_names=names, block_size=block.size + 1)
         table = pacsv.read_csv(pa.BufferReader(block), reading, parsing, converting)
     if quoted and not ended:
-        known = [*table.column(wanted["id"])[-1:].to_pylist(), *(one for one, _ in faults)]
+        # Where rows are not named by an id, their first column names them as well as any.
+        named = table.column(wanted.get("id", next(iter(wanted.values()))))
+        known = [*named[-1:].to_pylist(), *(one for one, _ in faults)]
         where = str(known[0]).splitlines()[0][:80]
         raise OnwardError(
             f"expected every quote in {path} to be closed, found one that is not, about the row "
-            f"with the id {where!r}. Close it, or write two where a text has one"
+            f"{where!r}. Close it, or write two where a text has one"
         )
     return {name: table.column(column) for name, column in wanted.items()}, sorted(
         faults, key=lambda fault: (fault[0] or "", fault[1])
