@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from onward.metrics.two_samples import _student, holm, told_apart
+from onward.metrics.two_samples import _beyond, _student, holm, told_apart
 
 
 def test_false_alarms_are_rare_and_the_interval_agrees() -> None:
@@ -80,10 +80,24 @@ def test_two_groups_prove_little_and_six_prove_it() -> None:
     assert more.p < 0.001
 
 
-@pytest.mark.parametrize("freedom", [1, 2, 3, 5, 30])
-def test_students_quantile(freedom: int) -> None:
-    expected = scipy.stats.t.ppf(0.975, freedom)
-    assert _student(0.05, freedom) == pytest.approx(expected, rel=0.01)
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 30, 1999])
+def test_students_quantile_and_tail(freedom: int) -> None:
+    for level in (0.05, 0.004):
+        expected = scipy.stats.t.ppf(1 - level / 2, freedom)
+        assert _student(level, freedom) == pytest.approx(expected, rel=1e-6)
+    for t in (0.0, 0.7, 2.5, 40.0):
+        expected = 2 * scipy.stats.t.sf(t, freedom)
+        assert _beyond(t, freedom) == pytest.approx(expected, rel=1e-6, abs=1e-13)
+
+
+def test_few_groups_raise_no_false_alarm_far_below_the_level_either() -> None:
+    rng, alarms = np.random.default_rng(8), 0
+    groups = np.repeat(np.arange(6), 30)
+    for trial in range(200):
+        values = np.repeat(rng.normal(size=(6, 3)), 30, axis=0) + 0.1 * rng.normal(size=(180, 3))
+        found = told_apart(values[:90], values[90:], groups[:90], groups[90:], seed=trial)
+        alarms += found.p <= 0.005
+    assert alarms <= 4
 
 
 def test_holm_against_its_definition() -> None:
