@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from onward.metrics.drift import frechet_distance
 from onward.metrics.two_samples import _beyond, _student, holm, told_apart
 
 
@@ -67,6 +68,23 @@ def test_too_few_groups_are_refused() -> None:
     values = np.random.default_rng(6).normal(size=(40, 3))
     with pytest.raises(ValueError, match=r"at least 2 groups in b, .* got 1"):
         told_apart(values[:20], values[20:], range(20), [100] * 20)
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    a, b = np.random.default_rng(6).normal(size=(2, 40, 3))
+    broken = a.copy()
+    broken[:2, 0] = np.inf, -np.inf
+    with pytest.raises(ValueError, match="expected embeddings of one width"):
+        told_apart(a, b[:, :2])
+    for other in (broken, np.where(np.isinf(broken), np.nan, broken)):
+        with pytest.raises(ValueError, match="expected finite embeddings"):
+            told_apart(other, b)
+        with pytest.raises(ValueError, match="expected finite embeddings"):
+            frechet_distance(other, b)
+    with pytest.raises(ValueError, match="a group for each of 80 samples, got 43"):
+        told_apart(a, b, range(3), range(40))
+    with pytest.raises(ValueError, match="a level between 0 and 1, got nan"):
+        told_apart(a, b, level=float("nan"))
 
 
 def test_two_groups_prove_little_and_six_prove_it() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onward.metrics.drift import Groups
+from onward.metrics.drift import Groups, finite_mean, two_embeddings
 from onward.metrics.inputs import Floats
 
 _PENALTIES = np.logspace(-3, 3, 13)
@@ -106,13 +106,19 @@ def told_apart(
     Expected Number of Positive Counts Estimated from Survey Data." Survey Methodology 24, 1998 (the
     effective number of samples). Wilson. JASA 22, 1927.
     """
-    values = np.concatenate([np.asarray(a, np.float64), np.asarray(b, np.float64)])
-    count_a, count_b = len(np.asarray(a)), len(np.asarray(b))
+    if not 0 < level < 1:
+        raise ValueError(f"expected a level between 0 and 1, got {level}")
+    sides = two_embeddings(a, b)
+    values = np.concatenate(sides).astype(np.float64, copy=False)
+    finite_mean(values)
+    count_a, count_b = map(len, sides)
     later = np.repeat([False, True], [count_a, count_b])
     names: list[Any] = [
         *(range(count_a) if groups_a is None else groups_a),
         *(range(count_a, count_a + count_b) if groups_b is None else groups_b),
     ]
+    if len(names) != len(values):
+        raise ValueError(f"expected a group for each of {len(values)} samples, got {len(names)}")
     _, group = np.unique(np.array(names), return_inverse=True)
     half = _halves(group, later, seed)
     scores = np.empty(len(values))
