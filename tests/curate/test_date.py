@@ -190,6 +190,10 @@ def test_true_dates_are_compared_and_drawn(tmp_path: Path) -> None:
     assert found["median_lag_months"] == 1
     assert found["within_a_year"] == pytest.approx(2 / 3)
     assert (tmp_path / "out" / "known.png").read_bytes().startswith(b"\x89PNG")
+    known.head(1).write_csv(tmp_path / "one.csv")
+    one = CliRunner().invoke(app, [*map(str, command), "--known", str(tmp_path / "one.csv")])
+    assert "1 compared, all of one month" in one.output
+    assert compare_dates(tmp_path / "out", tmp_path / "one.csv")["spearman"] is None
     pl.DataFrame({"url": ["nowhere"], "date": ["2016-06-20"]}).write_csv(tmp_path / "other.csv")
     with pytest.raises(OnwardError, match="found none of them"):
         compare_dates(tmp_path / "out", tmp_path / "other.csv")

@@ -5,7 +5,6 @@ References
 Lopez-Paz and Oquab. "Revisiting Classifier Two-Sample Tests." ICLR 2017.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward.metrics.drift import Groups, finite_mean, two_embeddings
 from onward.metrics.inputs import Floats
+from onward.metrics.student import student_beyond, student_quantile
 
 _PENALTIES = np.logspace(-3, 3, 13)
 LEAST_GROUPS = 2
@@ -227,34 +227,8 @@ def _auc(scores: Floats, later: NDArray[np.bool_]) -> float:
 
 
 def _wilson(share: float, count: float, freedom: int, level: float) -> tuple[float, float, float]:
-    z = _student(level, freedom)
+    z = student_quantile(level, freedom)
     middle = (share + z**2 / (2 * count)) / (1 + z**2 / count)
     reach = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2)
     seen = abs(share - 0.5) / np.sqrt(0.25 / count)
-    return float(middle - reach), float(middle + reach), _beyond(float(seen), freedom)
-
-
-def _student(level: float, freedom: int) -> float:
-    """Return what Student's t exceeds, on either side, as often as the level says."""
-    low, high = 0.0, 1.0
-    while _beyond(high, freedom) > level:
-        high *= 2
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _beyond(middle, freedom) > level else (low, middle)
-    return high
-
-
-def _beyond(t: float, freedom: int) -> float:
-    """Return how often Student's t is farther from zero: Abramowitz and Stegun, 26.7.3 and 26.7.4.
-
-    So a p-value is as careful far below the level as it is at the level: Holm's rule asks for that.
-    """
-    angle, odd = math.atan2(t, math.sqrt(freedom)), freedom % 2
-    steps = np.arange(1, freedom // 2, dtype=np.float64)
-    factors = (2 * steps - 1 + odd) / (2 * steps + odd) * math.cos(angle) ** 2
-    series = math.sin(angle) * (1 + float(np.cumprod(factors).sum()))
-    if odd:
-        tail = math.cos(angle) * series if freedom > 1 else 0.0
-        return max(1 - 2 / math.pi * (angle + tail), 0.0)
-    return max(1 - series, 0.0)
+    return float(middle - reach), float(middle + reach), student_beyond(float(seen), freedom)
