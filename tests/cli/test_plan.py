@@ -61,6 +61,8 @@ def test_mistakes(onward: Terminal, results: Path, tmp_path: Path) -> None:
         ((results, "--update-cost", 1, "--loss-cost", "nan"), "a cost of 0 or more for loss"),
         ((results, *costs, "--delay", 99), "expected a delay of 0 to"),
         ((results, *costs, "--drift", tmp_path / "no.json"), "no.json"),
+        ((results, *costs, "--below", "nan"), "to update below, found nan"),
+        ((results, *costs, "--out", tmp_path), "a file to write the page to, found the folder"),
     ):
         code, out, err = onward("plan", *words)
         assert (code, out) == (2, ""), words

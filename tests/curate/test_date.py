@@ -152,6 +152,9 @@ def test_months_are_read_from_names_folders_weeks_or_a_column(tmp_path: Path) ->
     together.with_columns(month=pl.lit("soon")).write_csv(tmp_path / "bad.csv")
     with pytest.raises(OnwardError, match="rows with another text"):
         make_dated([pool], [tmp_path / "bad.csv"], tmp_path / "bad")
+    together.with_columns(month=pl.lit("2099-01")).write_csv(tmp_path / "late.csv")
+    with pytest.raises(OnwardError, match="snapshots of the past, found 2099-01"):
+        make_dated([pool], [tmp_path / "late.csv"], tmp_path / "bad")
     shutil.copy(snapshots / "2016-06.parquet", tmp_path / "some.parquet")
     with pytest.raises(OnwardError, match="Name it as 2016-06"):
         make_dated([pool], [tmp_path / "some.parquet"], tmp_path / "bad")
@@ -187,6 +190,10 @@ def test_true_dates_are_compared_and_drawn(tmp_path: Path) -> None:
     assert found["median_lag_months"] == 1
     assert found["within_a_year"] == pytest.approx(2 / 3)
     assert (tmp_path / "out" / "known.png").read_bytes().startswith(b"\x89PNG")
+    known.head(1).write_csv(tmp_path / "one.csv")
+    one = CliRunner().invoke(app, [*map(str, command), "--known", str(tmp_path / "one.csv")])
+    assert "1 compared, all of one month" in one.output
+    assert compare_dates(tmp_path / "out", tmp_path / "one.csv")["spearman"] is None
     pl.DataFrame({"url": ["nowhere"], "date": ["2016-06-20"]}).write_csv(tmp_path / "other.csv")
     with pytest.raises(OnwardError, match="found none of them"):
         compare_dates(tmp_path / "out", tmp_path / "other.csv")
@@ -200,6 +207,29 @@ def test_nothing_in_common_is_said_and_leaves_nothing_behind(tmp_path: Path) -> 
     assert not (tmp_path / "out" / "begun.json").exists()
     with pytest.raises(OnwardError, match="calendar"):
         DateOptions(every="week")
+
+
+def test_files_without_a_row_are_said_or_passed_over(tmp_path: Path) -> None:
+    pool, snapshots = write_raw(tmp_path / "raw")
+    bare, empty = tmp_path / "bare.csv", tmp_path / "empty.parquet"
+    bare.write_text("url,text\n")
+    pl.read_parquet(pool).clear().write_parquet(empty)
+    for given in (bare, empty):
+        with pytest.raises(OnwardError, match="no rows"):
+            make_dated([given], [snapshots], tmp_path / "out")
+    plain = make_dated([pool], [snapshots], tmp_path / "plain")
+    (snapshots / "2018-01.csv").write_text("url,text\n")
+    more = make_dated([pool, bare], [snapshots], tmp_path / "more")
+    assert more["buckets"] == plain["buckets"]
+    assert rows_of(tmp_path / "more") == rows_of(tmp_path / "plain")
+    with pytest.raises(OnwardError, match="rows in snapshots, found none"):
+        make_dated([pool], [_renamed(empty, "2016-01.parquet")], tmp_path / "out")
+    with pytest.raises(OnwardError, match="found none among 9"):
+        make_dated([pool], [_renamed(bare, "2016-01.csv")], tmp_path / "out")
+
+
+def _renamed(path: Path, name: str) -> Path:
+    return Path(shutil.copy(path, path.with_name(name)))
 
 
 @pytest.mark.slow

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import scipy.stats
 
-from onward.metrics.two_samples import _student, holm, told_apart
+from onward.metrics.drift import frechet_distance
+from onward.metrics.two_samples import holm, told_apart
 
 
 def test_false_alarms_are_rare_and_the_interval_agrees() -> None:
@@ -69,6 +69,23 @@ def test_too_few_groups_are_refused() -> None:
         told_apart(values[:20], values[20:], range(20), [100] * 20)
 
 
+def test_what_cannot_be_compared_is_refused() -> None:
+    a, b = np.random.default_rng(6).normal(size=(2, 40, 3))
+    broken = a.copy()
+    broken[:2, 0] = np.inf, -np.inf
+    with pytest.raises(ValueError, match="expected embeddings of one width"):
+        told_apart(a, b[:, :2])
+    for other in (broken, np.where(np.isinf(broken), np.nan, broken)):
+        with pytest.raises(ValueError, match="expected finite embeddings"):
+            told_apart(other, b)
+        with pytest.raises(ValueError, match="expected finite embeddings"):
+            frechet_distance(other, b)
+    with pytest.raises(ValueError, match="a group for each of 80 samples, got 43"):
+        told_apart(a, b, range(3), range(40))
+    with pytest.raises(ValueError, match="a level between 0 and 1, got nan"):
+        told_apart(a, b, level=float("nan"))
+
+
 def test_two_groups_prove_little_and_six_prove_it() -> None:
     rng = np.random.default_rng(7)
     a, b = rng.normal(size=(2, 120, 3))
@@ -80,10 +97,14 @@ def test_two_groups_prove_little_and_six_prove_it() -> None:
     assert more.p < 0.001
 
 
-@pytest.mark.parametrize("freedom", [1, 2, 3, 5, 30])
-def test_students_quantile(freedom: int) -> None:
-    expected = scipy.stats.t.ppf(0.975, freedom)
-    assert _student(0.05, freedom) == pytest.approx(expected, rel=0.01)
+def test_few_groups_raise_no_false_alarm_far_below_the_level_either() -> None:
+    rng, alarms = np.random.default_rng(8), 0
+    groups = np.repeat(np.arange(6), 30)
+    for trial in range(200):
+        values = np.repeat(rng.normal(size=(6, 3)), 30, axis=0) + 0.1 * rng.normal(size=(180, 3))
+        found = told_apart(values[:90], values[90:], groups[:90], groups[90:], seed=trial)
+        alarms += found.p <= 0.005
+    assert alarms <= 4
 
 
 def test_holm_against_its_definition() -> None:

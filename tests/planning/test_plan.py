@@ -228,6 +228,26 @@ def test_drift_is_read_from_a_file_or_from_the_class_mix(tmp_path: Path) -> None
     assert class_mix_drift(card, PERIODS) is None
 
 
+@pytest.mark.parametrize("rows", [5, [5, 6], [[1, 2], [3]], [[None] * 6] * 6, {"a": 1}])
+def test_matrices_that_say_nothing_are_refused(tmp_path: Path, rows: object) -> None:
+    path = tmp_path / "drift.json"
+    path.write_text(json.dumps({"periods": list(PERIODS), "matrices": {"frechet": rows}}))
+    with pytest.raises(OnwardError, match="found none of these"):
+        read_drift(path, PERIODS)
+    pair = {"from": PERIODS[0], "to": PERIODS[0], "frechet": 1.0}
+    path.write_text(json.dumps([pair]))
+    with pytest.raises(OnwardError, match="found none of these"):
+        read_drift(path, PERIODS)
+
+
+def test_thresholds_that_nothing_can_be_held_against_are_refused() -> None:
+    for wrong in ({"below": [np.nan]}, {"falls": [np.inf]}, {"drift_thresholds": [np.nan]}):
+        with pytest.raises(OnwardError, match=r"to update .* found (nan|inf)"):
+            make_plan(a_history(), Costs(1, 1), **wrong)
+    with pytest.raises(OnwardError, match="--drift FILE"):
+        make_plan(a_history(), Costs(1, 1), drift_thresholds=[0.5])
+
+
 def test_the_page_has_the_answer_and_the_names_as_text(tmp_path: Path) -> None:
     plan = make_plan(a_history(**{"er<b>": fading(), "nap": fading(0.0, top=80)}), Costs(3, 1))
     write_plan_page(plan, tmp_path / "plan.html")

@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from onward.benchmarks import Source
 from onward.cli.console import console, print_json
-from onward.cli.options import AsJson
+from onward.cli.options import AsJson, page_file
 from onward.cli.progress import reading
 from onward.cli.source import with_data_option
 from onward.errors import OnwardError
@@ -18,7 +18,9 @@ from onward.errors import OnwardError
 def drift(
     *,
     source: Source,
-    out: Annotated[Path | None, typer.Option(help="Write a page: a new HTML file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a page: a new HTML file.", callback=page_file)
+    ] = None,
     embeddings: Annotated[
         Path | None,
         typer.Option(
@@ -105,7 +107,7 @@ def drift(
     if out is not None:
         from onward.drift.page import write_drift_page
 
-        write_drift_page(found, out.expanduser())
+        write_drift_page(found, out)
     if as_json:
         print_json(found.to_json())
         return

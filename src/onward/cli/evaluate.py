@@ -11,7 +11,7 @@ from rich.console import Console
 
 from onward.benchmarks import BENCHMARKS, Source
 from onward.cli.console import console, print_json, tell
-from onward.cli.options import AsJson
+from onward.cli.options import AsJson, page_file
 from onward.cli.progress import progress_bar
 from onward.data.imagenet_subtrees import read_subtrees
 from onward.errors import OnwardError, unknown
@@ -87,7 +87,8 @@ def evaluate(
     seed: Annotated[int, typer.Option(min=0, help="Decides what tests and what does not.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the JSON to this file.")] = None,
     page: Annotated[
-        Path | None, typer.Option(help="Write a page with a curve for each model.")
+        Path | None,
+        typer.Option(help="Write a page with a curve for each model.", callback=page_file),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,17 @@ def _known(names: list[str] | None) -> list[str] | None:
     for name in names or ():
         METRICS.find(name)
     return names
+
+
+def page_file(path: Path | None) -> Path | None:
+    """Refuse a folder where a page is to be written, before anything is computed for it."""
+    path = None if path is None else path.expanduser()
+    if path is not None and path.is_dir():
+        raise OnwardError(
+            f"expected a file to write the page to, found the folder {path}. Name a file in it, "
+            f"such as {path / 'page.html'}"
+        )
+    return path
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from onward.cli.console import console, print_json
-from onward.cli.options import AsJson
+from onward.cli.options import AsJson, page_file
 from onward.planning.costs import Costs
 from onward.planning.drift import class_mix_drift, read_drift
 from onward.planning.history import read_history
@@ -50,7 +50,9 @@ def plan(
         list[float] | None,
         typer.Option(help="Update if the measured score is below, in percent. May be repeated."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write a page with pictures.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a page with pictures.", callback=page_file)
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say when to update a model, with which method, and what that costs.

@@ -12,7 +12,12 @@ from onward.curate.metadata import layout_of, metadata_files
 from onward.curate.pair_reading import USUAL
 from onward.curate.pool import clear, glance, said
 from onward.curate.reading import Piece, pieces_of
-from onward.curate.snapshots import Snapshots, find_snapshots, month_text
+from onward.curate.snapshots import (
+    Snapshots,
+    find_snapshots,
+    month_text,
+    refuse_later_months,
+)
 from onward.curate.stage import Making, making
 from onward.curate.watching import Watch, unwatched
 from onward.errors import OnwardError, first_few, unknown
@@ -117,6 +122,8 @@ def make_dated(
     needed = ("url", "caption")
     found = [(path, layout_of(path, None, options.columns, USUAL, needed)) for path in files]
     pieces, seen = pieces_of(found), find_snapshots(snapshots, options.snapshot_columns)
+    if not pieces:
+        raise OnwardError(f"expected pairs in {first_few(files)}, found no rows")
     sources = [
         [path.name, path.stat().st_size, glance(path)]
         for path in dict.fromkeys([*files, *(piece.source for piece in seen.pieces)])
@@ -166,12 +173,13 @@ def _make(
             f"expected months such as 2016-06 in the column month of the snapshots, found "
             f"{counted[None][0]:,} rows with another text. Mend them, or name files by their months"
         )
+    refuse_later_months(month for month in counted if month is not None)
     months, dropped = engine.months(), engine.dropped()
     if not months:
         reasons = sorted(dropped.items(), key=lambda one: -one[1])
+        why = first_few([f"{n:,} {reason}" for reason, n in reasons]) or "there are no rows"
         raise OnwardError(
-            "expected pairs that a snapshot has, found none among "
-            f"{sum(dropped.values()):,}: {first_few([f'{n:,} {reason}' for reason, n in reasons])}"
+            f"expected pairs that a snapshot has, found none among {sum(dropped.values()):,}: {why}"
         )
     parts, names = parts_of(months, options.every)
     with watch(sum(months.values()), "pairs", "writing") as done:

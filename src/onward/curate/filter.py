@@ -239,9 +239,10 @@ def _nobody_left(counts: Mapping[str, Any], *, allow_empty: bool) -> None:
             if before and not after
         ]
         if gone and not (allow_empty and counts["kept"]):
+            some, way = ("every", ", or say --allow-empty") if counts["kept"] else ("some", "")
             raise OnwardError(
-                f"expected pairs in every period after filtering, found none left in "
-                f"{first_few(gone)} after the step {step['name']}. Loosen it, or say --allow-empty"
+                f"expected pairs in {some} period after filtering, found none left in "
+                f"{first_few(gone)} after the step {step['name']}. Loosen it{way}"
             )
 
 

@@ -1,5 +1,6 @@
 """Assigned dates beside true ones, where some are known: TiC-CLIP's Figure 16 for your pool."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,13 @@ from onward.data.yours_files import read_file
 from onward.data.yours_times import read_times
 from onward.errors import OnwardError
 from onward.files import write_atomic
+from onward.metrics.rank_correlation import spearman
 from onward.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PICTURE, FIGURES = "known.png", "known.json"
+PICTURE = "known.png"
 _IDS = ("uid", "id")
 _DATES = ("date", "time", "true_date", "taken")
 _YEAR = 12
@@ -50,7 +52,7 @@ def compare_dates(dated: Path, known: Path) -> dict[str, Any]:
 
 
 def agreement(real: Array, assigned: Array) -> dict[str, Any]:
-    """Say how well assigned months agree with true ones.
+    """Say how well assigned months agree with true ones; no correlation where all are one month.
 
     Examples
     --------
@@ -58,20 +60,14 @@ def agreement(real: Array, assigned: Array) -> dict[str, Any]:
     >>> found["spearman"], found["median_lag_months"], found["within_a_year"]
     (1.0, 1.5, 0.75)
     """
-    lag = assigned - real
+    lag, together = assigned - real, spearman(real, assigned)
     return {
         "compared": len(lag),
-        "spearman": round(_spearman(real, assigned), 6),
+        "spearman": None if math.isnan(together) else round(together, 6),
         "median_lag_months": float(np.median(lag)),
         "within_a_year": float((np.abs(lag) <= _YEAR).mean()),
         "before_its_true_date": int((lag < 0).sum()),
     }
-
-
-def _spearman(a: Array, b: Array) -> float:
-    x, y = (pl.Series(values).rank().to_numpy() - (len(a) + 1) / 2 for values in (a, b))
-    length = float(np.sqrt((x**2).sum() * (y**2).sum()))
-    return float((x * y).sum()) / length if length else float("nan")
 
 
 def _true(path: Path) -> pl.DataFrame:

@@ -120,19 +120,23 @@ def cleaned(captions: pl.Series) -> pl.Series:
 def _frames(piece: Piece) -> Iterator[tuple[pl.LazyFrame, Faults]]:
     """Yield columns by the names that are ours."""
     layout = piece.layout
+    wanted = {**layout.chosen, **({STATUS: STATUS} if layout.format == "img2dataset" else {})}
     if layout.kind == "parquet":
         # Polars' own reader is several times as fast as Arrow's batches.
         groups = pq.read_metadata(piece.source)
         sizes = [groups.row_group(number).num_rows for number in range(groups.num_row_groups)]
         starts = [0, *accumulate(sizes)]
-        wanted = {**layout.chosen, **({STATUS: STATUS} if layout.format == "img2dataset" else {})}
         first, last = starts[piece.start], starts[piece.stop]
-        held = pl.scan_parquet(piece.source).slice(first, last - first)
-        yield held.select(pl.col(column).alias(name) for name, column in wanted.items()), []
+        rows = pl.scan_parquet(piece.source).slice(first, last - first)
+        yield rows.select(pl.col(column).alias(name) for name, column in wanted.items()), []
         return
+    held = None
     for texts, faults in blocks(piece.source, layout, piece.start, piece.stop):
-        columns = {name: pl.Series(values=column) for name, column in texts.items()}
-        yield pl.LazyFrame(columns), faults
+        held = {name: pl.Series(values=column) for name, column in texts.items()}
+        yield pl.LazyFrame(held), faults
+    if held is None:
+        # A file with nothing but the names of its columns.
+        yield pl.LazyFrame(schema=dict.fromkeys(wanted, pl.String)), []
 
 
 def _understood(frame: pl.LazyFrame, layout: Layout | None) -> pl.LazyFrame:

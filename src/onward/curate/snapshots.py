@@ -1,7 +1,7 @@
 """Dated snapshots of the web: which files there are, and of which month each is."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -88,12 +88,7 @@ def find_snapshots(given: Sequence[Path], columns: Mapping[str, str]) -> Snapsho
             f"expected the month of every snapshot in its name, found none in {undated[0].name}, "
             f"unlike {dated[0][1].name}. Name it as 2016-06.parquet"
         )
-    today = date.today()
-    late = [path.name for month, path in dated if month > _number(today.year, today.month)]
-    if late:
-        raise OnwardError(
-            f"expected snapshots of the past, found {first_few(late)}. Is that a month?"
-        )
+    refuse_later_months(month for month, _ in dated)
     needed = ("url", "caption") if dated else ("url", "caption", "month")
     held: list[tuple[int | None, Path]] = [*sorted(dated), *((None, path) for path in undated)]
     found = []
@@ -108,11 +103,24 @@ def find_snapshots(given: Sequence[Path], columns: Mapping[str, str]) -> Snapsho
                 ) from error
             raise
     pieces = pieces_of(found)
+    if not pieces:
+        raise OnwardError(f"expected rows in snapshots, found none in {first_few(given)}")
     by_path = {path: month for month, path in held}
     months = [by_path[piece.source] for piece in pieces]
     return Snapshots(
         pieces, months, in_order=[p for _, p in dated] == [p for _, p in sorted(dated)]
     )
+
+
+def refuse_later_months(months: Iterable[int]) -> None:
+    """Refuse snapshots of a month that is yet to come."""
+    today = date.today()
+    late = sorted({month for month in months if month > _number(today.year, today.month)})
+    if late:
+        raise OnwardError(
+            f"expected snapshots of the past, found {first_few([month_text(m) for m in late])}. "
+            "Is that a month?"
+        )
 
 
 def _files(path: Path) -> list[Path]:

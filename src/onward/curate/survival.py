@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from onward.metrics.student import student_quantile
+
 PAST, PRESENT, UNSURE, EVEN = (
     "favours the past",
     "favours the present",
@@ -14,8 +16,7 @@ PAST, PRESENT, UNSURE, EVEN = (
 )
 _PERIODS = 3
 _Z = 1.959964
-# How far 95 % of Student's distribution reach, by degrees of freedom from 1 on.
-_T = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281)
+_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,6 @@ def bias(before: Sequence[int], after: Sequence[int], years: Sequence[float]) ->
     left = share - whole - slope * (time - middle)
     free = len(count) - 2
     around = float(np.sqrt((count * left**2).sum() / free / spread))
-    steady = abs(slope) > max(_Z * chance, _student(free) * around)
+    steady = abs(slope) > max(_Z * chance, student_quantile(_LEVEL, free) * around)
     verdict = PAST if high < 0 else PRESENT if low > 0 else UNSURE
     return Bias(slope, low, high, verdict, steady)
-
-
-def _student(free: int) -> float:
-    """Return how far 95 % reach; beyond the table by its expansion, to a thousandth."""
-    return _T[free - 1] if free <= len(_T) else _Z + (_Z**3 + _Z) / (4 * free) * (1 + 1 / free)

@@ -56,12 +56,7 @@ def frechet_distance(a: ArrayLike, b: ArrayLike) -> float:
     Multivariate Analysis 12, 1982. Heusel et al. "GANs Trained by a Two Time-Scale Update Rule
     Converge to a Local Nash Equilibrium." NeurIPS 2017.
     """
-    left, right = _embeddings(a, "a"), _embeddings(b, "b")
-    if left.shape[1] != right.shape[1]:
-        raise ValueError(
-            f"expected embeddings of one width, got {left.shape[1]} numbers in a and "
-            f"{right.shape[1]} in b; embed both with the same model"
-        )
+    left, right = two_embeddings(a, b)
     mean_a, factor_a = _centred(left)
     mean_b, factor_b = _centred(right)
     apart = mean_a - mean_b
@@ -259,6 +254,17 @@ def _twins(
     return twins, alone
 
 
+def two_embeddings(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return two samples of embeddings as arrays; raise if they are not of one width."""
+    left, right = _embeddings(a, "a"), _embeddings(b, "b")
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(
+            f"expected embeddings of one width, got {left.shape[1]} numbers in a and "
+            f"{right.shape[1]} in b; embed both with the same model"
+        )
+    return left, right
+
+
 def _embeddings(values: ArrayLike, name: str) -> NDArray[Any]:
     array = np.asarray(values)
     if array.ndim != 2 or array.dtype.kind not in "iuf" or len(array) < 2 or not array.shape[1]:
@@ -269,18 +275,25 @@ def _embeddings(values: ArrayLike, name: str) -> NDArray[Any]:
     return array
 
 
-def _centred(array: NDArray[Any]) -> tuple[Floats, Floats]:
-    """Return the mean, and a matrix F with FᵀF = covariance that is as small as can be."""
-    mean = array.mean(0, dtype=np.float64)
+def finite_mean(array: NDArray[Any]) -> Floats:
+    """Return the mean of embeddings; raise if a number is none."""
+    with np.errstate(invalid="ignore"):
+        mean = array.mean(0, dtype=np.float64)
     if not np.isfinite(mean).all():
         raise ValueError("expected finite embeddings, got NaN or infinity; leave those samples out")
+    return np.asarray(mean)
+
+
+def _centred(array: NDArray[Any]) -> tuple[Floats, Floats]:
+    """Return the mean, and a matrix F with FᵀF = covariance that is as small as can be."""
+    mean = finite_mean(array)
     factor = np.empty((0, array.shape[1]))
     for start in range(0, len(array), _ROWS_AT_ONCE):
         block = array[start : start + _ROWS_AT_ONCE].astype(np.float64) - mean
         factor = np.concatenate([factor, block])
         if len(factor) > array.shape[1]:
             factor = np.asarray(np.linalg.qr(factor, mode="r"))
-    return np.asarray(mean), factor / np.sqrt(len(array) - 1)
+    return mean, factor / np.sqrt(len(array) - 1)
 
 
 def _counts(values: Any, name: str) -> Floats:

@@ -5,17 +5,16 @@ References
 Lopez-Paz and Oquab. "Revisiting Classifier Two-Sample Tests." ICLR 2017.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onward.metrics.drift import Groups
+from onward.metrics.drift import Groups, finite_mean, two_embeddings
 from onward.metrics.inputs import Floats
+from onward.metrics.student import student_beyond, student_quantile
 
 _PENALTIES = np.logspace(-3, 3, 13)
 LEAST_GROUPS = 2
@@ -107,13 +106,19 @@ def told_apart(
     Expected Number of Positive Counts Estimated from Survey Data." Survey Methodology 24, 1998 (the
     effective number of samples). Wilson. JASA 22, 1927.
     """
-    values = np.concatenate([np.asarray(a, np.float64), np.asarray(b, np.float64)])
-    count_a, count_b = len(np.asarray(a)), len(np.asarray(b))
+    if not 0 < level < 1:
+        raise ValueError(f"expected a level between 0 and 1, got {level}")
+    sides = two_embeddings(a, b)
+    values = np.concatenate(sides).astype(np.float64, copy=False)
+    finite_mean(values)
+    count_a, count_b = map(len, sides)
     later = np.repeat([False, True], [count_a, count_b])
     names: list[Any] = [
         *(range(count_a) if groups_a is None else groups_a),
         *(range(count_a, count_a + count_b) if groups_b is None else groups_b),
     ]
+    if len(names) != len(values):
+        raise ValueError(f"expected a group for each of {len(values)} samples, got {len(names)}")
     _, group = np.unique(np.array(names), return_inverse=True)
     half = _halves(group, later, seed)
     scores = np.empty(len(values))
@@ -130,10 +135,9 @@ def told_apart(
     variance = groups / max(groups - 1, 1) * float(np.square(by_group).sum())
     most = 4 * count_a * count_b / (count_a + count_b)
     effective = min(accuracy * (1 - accuracy) / variance, most) if variance > 0 else most
-    # Both halves count as one, and few groups know their own spread badly.
     fewest = min(len(np.unique(group[later == side])) for side in (False, True))
-    effective *= (_normal(level) / _student(level, fewest - 1)) ** 2 / 2
-    low, high, p = _wilson(accuracy, effective, level)
+    # Both halves count as one, and few groups know their own spread badly.
+    low, high, p = _wilson(accuracy, effective / 2, fewest - 1, level)
     auc = float(np.mean([_auc(scores[half == side], later[half == side]) for side in (0, 1)]))
     return Told(accuracy, low, high, auc, p, scores[~later], scores[later], groups)
 
@@ -222,26 +226,9 @@ def _auc(scores: Floats, later: NDArray[np.bool_]) -> float:
     return float((below + upto).mean() / 2 / len(early))
 
 
-def _wilson(share: float, count: float, level: float) -> tuple[float, float, float]:
-    z = _normal(level)
+def _wilson(share: float, count: float, freedom: int, level: float) -> tuple[float, float, float]:
+    z = student_quantile(level, freedom)
     middle = (share + z**2 / (2 * count)) / (1 + z**2 / count)
     reach = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2)
     seen = abs(share - 0.5) / np.sqrt(0.25 / count)
-    return float(middle - reach), float(middle + reach), 2 * NormalDist().cdf(-float(seen))
-
-
-def _normal(level: float) -> float:
-    return NormalDist().inv_cdf(1 - level / 2)
-
-
-def _student(level: float, freedom: int) -> float:
-    """Return the quantile of Student's distribution, by its expansion about the normal one."""
-    if freedom == 1:
-        return math.tan(math.pi / 2 * (1 - level))
-    if freedom == 2:
-        return (1 - level) / math.sqrt(2 * (1 - level / 2) * (level / 2))
-    z = _normal(level)
-    first = (z**3 + z) / 4
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return z + first / freedom + second / freedom**2 + third / freedom**3
+    return float(middle - reach), float(middle + reach), student_beyond(float(seen), freedom)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.errors import OnwardError, first_few, unknown
+from onward.metrics.drift import total_variation
 from onward.report.provenance import StreamCard
 
 _ENDS = ("from", "to")
@@ -38,19 +39,14 @@ class Drift:
 
 
 def class_mix_drift(card: StreamCard | None, periods: Sequence[str]) -> Drift | None:
-    """Return the total variation between the class mixes on a stream's card; None without any.
-
-    That is half of the sum of the differences of shares: 0 for one mix, 1 where no class is in
-    both.
-    """
+    """Return the total variation between the class mixes on a stream's card; None without any."""
     if card is None or [period.name for period in card.periods] != list(periods):
         return None
     names = sorted({name for period in card.periods for name in period.classes})
     counts = np.array([[p.classes.get(name, 0) for name in names] for p in card.periods], float)
     if len(names) < 2 or not counts.sum(axis=1).all():
         return None
-    shares = counts / counts.sum(axis=1, keepdims=True)
-    apart = np.abs(shares[:, None] - shares[None, :]).sum(axis=2) / 2
+    apart = np.array([[total_variation(p, q) for q in counts] for p in counts])
     words = "total variation of the class mix, from the stream's card"
     return Drift(apart, words, needs_labels=True)
 
@@ -102,10 +98,12 @@ def _matrices(content: Any, periods: Sequence[str]) -> dict[str, NDArray[np.floa
     places = [names.index(name) for name in periods]
     matrices = {}
     for name, rows in given.items():
-        values = np.array([[_number(value) for value in row] for row in rows], np.float64)
-        if values.shape == (len(names), len(names)):
+        if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+            continue
+        if {len(rows), *map(len, rows)} == {len(names)}:
+            values = np.array([[_number(value) for value in row] for row in rows], np.float64)
             matrices[str(name)] = values[np.ix_(places, places)]
-    return matrices
+    return {name: values for name, values in matrices.items() if _says_something(values)}
 
 
 def _pairs(content: Any, periods: Sequence[str]) -> dict[str, NDArray[np.float64]]:
@@ -122,7 +120,12 @@ def _pairs(content: Any, periods: Sequence[str]) -> dict[str, NDArray[np.float64
             first, second = (places[str(one[end])] for end in _ENDS)
             values[first, second] = values[second, first] = _number(one[name])
         found[name] = values
-    return found
+    return {name: values for name, values in found.items() if _says_something(values)}
+
+
+def _says_something(values: NDArray[np.float64]) -> bool:
+    """Whether any distance between two different periods is known."""
+    return bool(np.isfinite(values[np.triu_indices(len(values), 1)]).any())
 
 
 def _objects(content: Any) -> Iterator[Mapping[str, Any]]:

@@ -221,6 +221,19 @@ def _policies(
     falls: Sequence[float],
     below: Sequence[float],
 ) -> list[Policy]:
+    for words, values in (
+        ("a drift to update at", drift_thresholds),
+        ("a fall in points to update at", falls),
+        ("a score in percent to update below", below),
+    ):
+        wrong = [value for value in values if not math.isfinite(value)]
+        if wrong:
+            raise OnwardError(f"expected {words}, found {wrong[0]}")
+    if drift_thresholds and drift is None:
+        raise OnwardError(
+            "expected distances between periods to hold against a threshold, found none: the "
+            "stream's card has no mix of classes. Give them with --drift FILE"
+        )
     # The first model is everybody's: as many decisions are left as periods behind its first.
     most = len(timing.served)
     found: list[Policy] = [Never(), *(Every(periods) for periods in range(1, most))]

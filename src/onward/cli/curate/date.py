@@ -114,8 +114,10 @@ def _tell(counts: dict[str, Any], out: Path) -> None:
         screen.print(f"{bucket['name']}: {bucket['rows']:,} pairs")
     if "known" in counts:
         found = counts["known"]
+        together = found["spearman"]
+        ranks = "all of one month" if together is None else f"Spearman {together:.3f}"
         screen.print(
-            f"true dates: {found['compared']:,} compared, Spearman {found['spearman']:.3f}, "
+            f"true dates: {found['compared']:,} compared, {ranks}, "
             f"median lag {found['median_lag_months']:g} months, "
             f"{found['within_a_year']:.1%} within a year; {escape(found['picture'])}",
             soft_wrap=True,
