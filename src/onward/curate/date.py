@@ -1,16 +1,15 @@
 """``onward curate date``: pairs of image and caption, dated by the first snapshot that has them."""
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from onward.curate.engines import ENGINES, WORK, need_spark
+from onward.curate.engines import ENGINES, at_work, need_spark
 from onward.curate.first_seen import Part, micros_of, parts_of
 from onward.curate.metadata import layout_of, metadata_files
 from onward.curate.pair_reading import USUAL
-from onward.curate.pool import clear, glance, said
+from onward.curate.pool import glance, said
 from onward.curate.reading import Piece, pieces_of
 from onward.curate.snapshots import (
     Snapshots,
@@ -131,14 +130,8 @@ def make_dated(
     with making(out, "date", {**asdict(options), "sources": sources}) as made:
         if made.finished is None:
             chosen = _engine(engine_name, out, master)
-            try:
+            with at_work(chosen, out):
                 _make(made, chosen, pieces, seen, options, watch)
-            except OnwardError:
-                clear(out)
-                raise
-            finally:
-                chosen.close()
-            shutil.rmtree(out / WORK, ignore_errors=True)
         counts = made.finished
     return counts or {}
 

@@ -1,8 +1,10 @@
 """What carries the rows of a pool: one machine with polars, or a cluster with Spark."""
 
+import contextlib
 import importlib.util
+import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,6 +14,7 @@ import pyarrow as pa
 from onward.curate.cutting import Cut, Key
 from onward.curate.reading import Piece
 from onward.curate.rules import Limits
+from onward.curate.stage import BEGUN
 from onward.errors import OnwardError, unknown
 
 ENGINES = ("polars", "spark")
@@ -60,6 +63,36 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Let go of everything; what is below `WORK` stays for the next time."""
+
+
+class Closing(Protocol):
+    """What works below `WORK` and lets go of everything in the end."""
+
+    def close(self) -> None:
+        """Let go of everything; what is below `WORK` stays for the next time."""
+
+
+@contextlib.contextmanager
+def emptied_if_refused(out: Path) -> Iterator[None]:
+    """Leave a folder as empty as it was if other data or options turn out to be needed.
+
+    These make another folder, which may be this one.
+    """
+    try:
+        yield
+    except OnwardError:
+        for name in ("dropped", "rows", WORK):
+            shutil.rmtree(out / name, ignore_errors=True)
+        (out / BEGUN).unlink()
+        raise
+
+
+@contextlib.contextmanager
+def at_work(engine: Closing, out: Path) -> Iterator[None]:
+    """Have an engine write below `out`; what is below `WORK` stays if the process is stopped."""
+    with emptied_if_refused(out), contextlib.closing(engine):
+        yield
+    shutil.rmtree(out / WORK, ignore_errors=True)
 
 
 def engine(name: str, limits: Limits, out: Path, master: str | None = None) -> Engine:

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from onward.curate.engines import emptied_if_refused
 from onward.curate.filters import Given, Step
-from onward.curate.pool import clear
 from onward.curate.pool_rows import write_dropped, write_rows
 from onward.curate.records import DATED
 from onward.curate.stage import DATED_KINDS, Making, Stage, making, open_stage
@@ -65,11 +66,8 @@ def make_filtered(
         if made.finished is None:
             for step in steps:
                 step.prepare(given)
-            try:
+            with emptied_if_refused(out):
                 _make(made, stage, steps, watch, allow_empty=allow_empty)
-            except OnwardError:
-                clear(out)
-                raise
         counts = made.finished
     return counts or {}
 
@@ -118,8 +116,7 @@ def _make(
         if step.learns:
             _pass(work, pending)
             pending = []
-            columns = step.columns
-            step.learn(lambda columns=columns: work.alive(columns))  # type: ignore[misc]
+            step.learn(partial(work.alive, step.columns))
         pending.append(number)
     shutil.rmtree(made.folder / "rows", ignore_errors=True)
     shutil.rmtree(made.folder / "dropped", ignore_errors=True)

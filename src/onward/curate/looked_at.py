@@ -10,6 +10,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def look_at_images(
             path = out / FOLDER / f"{shard.name}.parquet"
             if not path.is_file():
                 table = _looked(shard, wanted, threads, watch)
-                write_atomic(path, lambda file, table=table: pq.write_table(table, file))  # type: ignore[misc]
+                write_atomic(path, partial(pq.write_table, table))
                 yield table
             else:
                 table = pq.read_table(path, schema=LOOKED)

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -304,7 +305,7 @@ def _write_rows(out: Path, rows: PairRows, kept: Array, reasons: Mapping[str, Ar
         if len(left):
             write_atomic(
                 out / "rows" / name,
-                lambda file, left=left: pq.write_table(left, file, compression="zstd"),  # type: ignore[misc]
+                partial(pq.write_table, left, compression="zstd"),
             )
         gone = np.flatnonzero(number[span] >= 0)
         if len(gone):

@@ -1,7 +1,6 @@
 """``onward curate pool``: valid rows of metadata, in order of time, in buckets."""
 
 import hashlib
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -12,7 +11,7 @@ import numpy as np
 
 from onward.curate import rules
 from onward.curate.cutting import EVERY, Cut, calendar_sizes, cuts, equal_sizes
-from onward.curate.engines import WORK, Engine, Tally, engine
+from onward.curate.engines import Engine, Tally, at_work, engine
 from onward.curate.metadata import FORMATS, layout_of, metadata_files
 from onward.curate.pool_rows import write_dropped
 from onward.curate.reading import Piece, piece_of, pieces_of
@@ -109,15 +108,8 @@ def make_pool(
             captured = any("taken" in layout.chosen for _, layout in found)
             limits = rules.Limits(latest, earliest, captured)
             chosen = engine(engine_name, limits, out, master)
-            try:
+            with at_work(chosen, out):
                 _make(made, chosen, pieces, options, limits, watch)
-            except OnwardError:
-                # Other metadata or options are needed, and make another pool.
-                clear(out)
-                raise
-            finally:
-                chosen.close()
-            shutil.rmtree(out / WORK, ignore_errors=True)
         counts = made.finished
     return counts or {}
 
@@ -232,10 +224,3 @@ def glance(path: Path) -> str:
         file.seek(max(path.stat().st_size - _ENDS, 0))
         ends += file.read(_ENDS)
     return hashlib.sha256(ends).hexdigest()[:16]
-
-
-def clear(out: Path) -> None:
-    """Leave a folder as empty as it was."""
-    for name in ("dropped", "rows", WORK):
-        shutil.rmtree(out / name, ignore_errors=True)
-    (out / BEGUN).unlink()
