@@ -132,7 +132,7 @@ def _ours(benchmark: Benchmark) -> float:
     """Return the CPU time of the first call of learn, without what is made once."""
     stream = benchmark.stream(0)[:1]
     quiet = {"tuned": None, "keep_predictions": False, "checkpoint_seconds": 1e9}
-    chosen = choose("finetune", None, benchmark.task)
+    chosen = choose("finetune", None, benchmark)
     loop = Loop(benchmark, stream, chosen, 0, {}, watch=lambda event: None, **quiet)
     with loop.opened(None):
         # Held: a view dies with the call that hands it out.
