@@ -7,7 +7,14 @@ import typer
 from rich.markup import escape
 
 from onward.cli.console import console, print_json
-from onward.cli.curate.pool import column
+from onward.cli.curate.metadata import (
+    CaptionColumn,
+    EngineName,
+    IdColumn,
+    Master,
+    UrlColumn,
+    column,
+)
 from onward.cli.curate.stages import stage_in
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
@@ -38,9 +45,9 @@ def date(
             help="True dates of some pairs, to compare with: a table with uid, id or url, and date."
         ),
     ] = None,
-    id_column: Annotated[str | None, column("id", "id")] = None,
-    url_column: Annotated[str | None, column("url", "URL of the image")] = None,
-    caption_column: Annotated[str | None, column("caption", "caption")] = None,
+    id_column: IdColumn = None,
+    url_column: UrlColumn = None,
+    caption_column: CaptionColumn = None,
     width_column: Annotated[str | None, column("width", "width of the image")] = None,
     height_column: Annotated[str | None, column("height", "height of the image")] = None,
     snapshot_url_column: Annotated[str | None, column("snapshot-url", "URL in snapshots")] = None,
@@ -48,12 +55,8 @@ def date(
         str | None, column("snapshot-caption", "caption in snapshots")
     ] = None,
     month_column: Annotated[str | None, column("month", "month in snapshots")] = None,
-    engine: Annotated[
-        str, typer.Option(help="polars on this machine, or spark on a cluster: the same output.")
-    ] = "polars",
-    master: Annotated[
-        str | None, typer.Option(help="Where Spark is, such as local[2] or spark://host:7077.")
-    ] = None,
+    engine: EngineName = "polars",
+    master: Master = None,
     as_json: AsJson = False,
 ) -> None:
     """Date pairs of image and caption by the first snapshot that has their URL and caption.

@@ -7,15 +7,18 @@ import typer
 from rich.markup import escape
 
 from onward.cli.console import console, print_json
+from onward.cli.curate.metadata import (
+    CaptionColumn,
+    EngineName,
+    IdColumn,
+    Master,
+    UrlColumn,
+    column,
+)
 from onward.cli.curate.stages import stage_in
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
 from onward.curate.extras import need
-
-
-def column(name: str, what: str, more: str = "") -> typer.models.OptionInfo:
-    """Return the option that names a column."""
-    return typer.Option(f"--{name}-column", help=f"Which column has the {what}.{more}")  # type: ignore[no-any-return]
 
 
 def pool(
@@ -43,12 +46,12 @@ def pool(
             " Rows need a capture time before their time then. YFCC100M has it; none to ignore it.",
         ),
     ] = None,
-    id_column: Annotated[str | None, column("id", "id")] = None,
-    url_column: Annotated[str | None, column("url", "URL of the image")] = None,
+    id_column: IdColumn = None,
+    url_column: UrlColumn = None,
     page_column: Annotated[str | None, column("page", "page that shows it")] = None,
     author_column: Annotated[str | None, column("author", "author")] = None,
     title_column: Annotated[str | None, column("title", "title")] = None,
-    caption_column: Annotated[str | None, column("caption", "caption")] = None,
+    caption_column: CaptionColumn = None,
     licence_column: Annotated[str | None, column("licence", "licence")] = None,
     licence_url_column: Annotated[str | None, column("licence-url", "text of the licence")] = None,
     format: Annotated[
@@ -64,12 +67,8 @@ def pool(
     day_first: Annotated[
         bool | None, typer.Option("--day-first/--month-first", help="How 03/04/2020 is meant.")
     ] = None,
-    engine: Annotated[
-        str, typer.Option(help="polars on this machine, or spark on a cluster: the same output.")
-    ] = "polars",
-    master: Annotated[
-        str | None, typer.Option(help="Where Spark is, such as local[2] or spark://host:7077.")
-    ] = None,
+    engine: EngineName = "polars",
+    master: Master = None,
     as_json: AsJson = False,
 ) -> None:
     """Keep the valid rows of metadata, sort them by time, and cut them into buckets.
