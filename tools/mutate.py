@@ -194,15 +194,16 @@ def killed(mutant: Mutant, folder: Path) -> str | None:
     (copy / mutant.path.relative_to(ROOT / "src")).write_text(mutant.text())
     try:
         for stage in stages(mutant.path):
-            if stage and not passes(stage, copy):
-                return " ".join(stage[:3])
+            noticed = failure(stage, copy) if stage else None
+            if noticed:
+                return f"{' '.join(stage[:3])}: {noticed}"
         return None
     finally:
         shutil.rmtree(copy, ignore_errors=True)
 
 
-def passes(tests: list[str], source: Path) -> bool:
-    """Whether all of some tests pass with another source; tests without end do not."""
+def failure(tests: list[str], source: Path) -> str | None:
+    """Return how some tests did not pass with another source, or None if all did."""
     child = os.fork()
     if child == 0:
         os._exit(_in_child(tests, source))
@@ -210,11 +211,11 @@ def passes(tests: list[str], source: Path) -> bool:
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return os.waitstatus_to_exitcode(status) in (0, 5)
+            return None if os.waitstatus_to_exitcode(status) in (0, 5) else "failed"
         time.sleep(0.05)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return False
+    return f"no end in {SECONDS} s"
 
 
 def _in_child(tests: list[str], source: Path) -> int:
@@ -239,7 +240,7 @@ def check_unchanged(folder: Path) -> None:
     shutil.copytree(ROOT / "src", copy)
     for name in WHERE:
         tests = TESTS.get(name, [f"tests/{name}"])
-        if not passes(tests, copy):
+        if failure(tests, copy):
             sys.exit(f"{' '.join(tests)}: expected to pass without a change, found failures")
         print(f"unchanged, {' '.join(tests)} pass", flush=True)
 
