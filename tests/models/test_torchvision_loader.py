@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from onward.errors import OnwardError
-from onward.models import torchvision_loader
 from onward.models.torchvision_loader import torchvision
 
 
@@ -28,7 +27,7 @@ def test_architectures_and_nms_are_there() -> None:
 
 def test_without_torchvision_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "torchvision", raising=False)
-    monkeypatch.setattr(torchvision_loader.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(OnwardError, match=r"onward\[vision\]"):
         torchvision()
 

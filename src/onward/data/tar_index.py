@@ -6,7 +6,6 @@ by place, so that any sample can be read with one seek.
 
 import hashlib
 import importlib
-import importlib.util
 import json
 import re
 import tarfile
@@ -19,6 +18,7 @@ import numpy as np
 
 from onward.data.cache import cached
 from onward.errors import OnwardError
+from onward.extras import need
 from onward.types import Array
 
 IMAGES = ("jpg", "jpeg", "png", "webp")
@@ -48,11 +48,7 @@ class DamagedTarError(OnwardError):
 
 def webdataset() -> Any:
     """Return the module webdataset, which is an extra and takes a moment."""
-    if importlib.util.find_spec("webdataset") is None:
-        raise OnwardError(
-            "expected webdataset, which knows shards of samples, found none. Install it: "
-            "pip install 'onward[clip]'"
-        )
+    need("webdataset", "which knows shards of samples", "clip")
     return importlib.import_module("webdataset")
 
 

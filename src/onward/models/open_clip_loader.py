@@ -2,22 +2,17 @@
 
 import contextlib
 import importlib
-import importlib.util
 import logging
 from collections.abc import Iterator
 from typing import Any
 
-from onward.errors import OnwardError
+from onward.extras import need
 from onward.models.torchvision_loader import torchvision
 
 
 def open_clip() -> Any:
     """Return the module open_clip."""
-    if importlib.util.find_spec("open_clip") is None:
-        raise OnwardError(
-            "expected open_clip, which has the models of images and texts, found none. Install it: "
-            "pip install 'onward[clip]'"
-        )
+    need("open_clip", "which has the models of images and texts", "clip")
     torchvision()
     return importlib.import_module("open_clip")
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.errors import OnwardError
+from onward.extras import need
 from onward.models.torchvision_loader import torchvision
 
 PACKAGED = "all-MiniLM-L6-v2"
@@ -30,11 +31,7 @@ class Sentences:
 
     def __init__(self, folder: Path | None = None) -> None:
         for package in ("sentence_transformers", *([_PACKAGE] if folder is None else [])):
-            if importlib.util.find_spec(package) is None:
-                raise OnwardError(
-                    f"expected {package}, which compares sentences, found none. Install it: "
-                    "pip install 'onward[words]'"
-                )
+            need(package, "which compares sentences", "words")
         if folder is not None and not (folder / "modules.json").is_file():
             raise OnwardError(
                 f"expected a model of sentence-transformers, found no modules.json in {folder}"

@@ -6,14 +6,13 @@ operators; detectors need two, and get those of `onward.models.operators`, writt
 """
 
 import importlib
-import importlib.util
 import sys
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from onward.errors import OnwardError
+from onward.extras import need
 from onward.models.operators import nms, roi_align
 
 _NMS = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
@@ -27,13 +26,8 @@ def torchvision() -> Any:
     """Return the module torchvision, with the operators that its import asks for."""
     if "torchvision" in sys.modules:
         return sys.modules["torchvision"]
-    found = importlib.util.find_spec("torchvision")
-    if found is None or found.origin is None:
-        raise OnwardError(
-            "expected torchvision, which has the architectures of image models, found none. "
-            "Install it: pip install 'onward[vision]'"
-        )
-    if _compiled_operators_load(Path(found.origin).parent):
+    folder = need("torchvision", "which has the architectures of image models", "vision")
+    if _compiled_operators_load(folder):
         return importlib.import_module("torchvision")
     _define_operators()
     module: Any = importlib.import_module("torchvision")
