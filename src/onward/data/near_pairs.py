@@ -24,10 +24,8 @@ _COMPARED, _AT_ONCE = 1 << 22, 1 << 20
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def near_pairs(
-    hashes: Hashes, bits: int = BITS, marked: NDArray[np.bool_] | None = None
-) -> Iterator[Pairs]:
-    """Yield the places of hashes that differ in so many bits at most, some pairs at a time.
+def near_pairs(hashes: Hashes, marked: NDArray[np.bool_] | None = None) -> Iterator[Pairs]:
+    """Yield the places of hashes that differ in `BITS` bits at most, some pairs at a time.
 
     Each pair is yielded at least once, the lower place first. With `marked`, only pairs with a
     marked one are wanted, and groups without one are passed over.
@@ -43,7 +41,7 @@ def near_pairs(
     every, none = np.arange(len(hashes)), np.zeros(len(hashes), np.uint8)
     held: list[Pairs] = []
     count = 0
-    for pairs in _within(hashes, every, none, range(64), bits, marked):
+    for pairs in _within(hashes, every, none, range(64), marked):
         held.append(pairs)
         count += len(pairs[0])
         if count >= _AT_ONCE:
@@ -63,11 +61,10 @@ def _within(
     rows: Array,
     groups: Array,
     free: range | list[int],
-    bits: int,
     marked: NDArray[np.bool_] | None,
 ) -> Iterator[Pairs]:
     """Yield the near pairs of rows that are in one group; they may differ in the `free` bits."""
-    cuts = np.array_split(np.array(free), bits + 1)
+    cuts = np.array_split(np.array(free), BITS + 1)
     for cut in cuts:
         block = _extracted(hashes[rows], cut)
         order = np.lexsort((block, groups))
@@ -84,14 +81,14 @@ def _within(
         rest = [bit for bit in free if bit not in set(cut.tolist())]
         crowded = useful & (sizes > _CROWD) & (len(rest) > _FEW_BITS)
         few = (useful & ~crowded)[number]
-        yield from _compared(hashes, mine[few], number[few], bits, marked)
+        yield from _compared(hashes, mine[few], number[few], marked)
         many = crowded[number]
         if many.any():
-            yield from _within(hashes, mine[many], number[many], rest, bits, marked)
+            yield from _within(hashes, mine[many], number[many], rest, marked)
 
 
 def _compared(
-    hashes: Hashes, rows: Array, groups: Array, bits: int, marked: NDArray[np.bool_] | None
+    hashes: Hashes, rows: Array, groups: Array, marked: NDArray[np.bool_] | None
 ) -> Iterator[Pairs]:
     """Compare all rows of a group with each other; groups lie one after the other."""
     if not len(rows):
@@ -105,7 +102,7 @@ def _compared(
         while len(places):
             step += 1
             places = places[ends[places] > places + step]
-            close = np.bitwise_count(values[places] ^ values[places + step]) <= bits
+            close = np.bitwise_count(values[places] ^ values[places + step]) <= BITS
             ones, others = rows[places[close]], rows[places[close] + step]
             if marked is not None:
                 wanted = marked[ones] | marked[others]
