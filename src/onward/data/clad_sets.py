@@ -86,11 +86,9 @@ def clad_c(soda: Soda, *, min_area: float = 1024, drop_occluded: int | None = 0)
     drop_occluded
         Objects whose field ``occluded`` has this value are dropped; ``None`` keeps all.
     """
-    for split in (soda.train, soda.val, soda.test):
+    for split in soda.splits:
         _require_times(split)
-    train, val, test = (
-        _kept(split, min_area, drop_occluded) for split in (soda.train, soda.val, soda.test)
-    )
+    train, val, test = (_kept(split, min_area, drop_occluded) for split in soda.splits)
     days, periods = values(val, "time").astype("datetime64[D]"), values(val, "period")
     parts = []
     for number, (day, period) in enumerate(DAYS_AND_NIGHTS):

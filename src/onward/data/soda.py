@@ -66,16 +66,20 @@ class Soda:
     test: Split
 
     @property
+    def splits(self) -> tuple[Split, Split, Split]:
+        """All three files."""
+        return self.train, self.val, self.test
+
+    @property
     def digests(self) -> str:
         """The content hashes of all three files, one after the other."""
-        return self.train.digest + self.val.digest + self.test.digest
+        return "".join(split.digest for split in self.splits)
 
 
 def read_soda(root: Path) -> Soda:
     """Read the labelled part of SODA10M, or any folder of the same layout."""
     folder = labelled_folder(root)
-    train, val, test = (read_split(folder, name) for name in SPLITS)
-    return Soda(folder, train, val, test)
+    return Soda(folder, *(read_split(folder, name) for name in SPLITS))
 
 
 def labelled_folder(root: Path) -> Path:

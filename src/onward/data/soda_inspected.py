@@ -9,7 +9,7 @@ from onward.data.clad_counts import counts
 from onward.data.folder_images import UNREADABLE
 from onward.data.gaps import Flaw
 from onward.data.inspection import Inspection
-from onward.data.soda import Soda, Split, contradictions
+from onward.data.soda import Soda, contradictions
 
 
 def inspect_soda(soda: Soda, *, published: bool) -> Inspection:
@@ -21,7 +21,7 @@ def inspect_soda(soda: Soda, *, published: bool) -> Inspection:
         counts=found,
         shown=found,
         agreed=f"{right} of {len(found)} counts as published" * bool(found),
-        images=sum(len(split.images) for split in _splits(soda)),
+        images=sum(len(split.images) for split in soda.splits),
         read=partial(check_clad, soda),
     )
 
@@ -29,7 +29,7 @@ def inspect_soda(soda: Soda, *, published: bool) -> Inspection:
 def check_clad(soda: Soda, progress: Callable[[int], None] = lambda done: None) -> list[Flaw]:
     """Return what is wrong with the images: unreadable, of another size, of another place."""
     flaws = []
-    for split in _splits(soda):
+    for split in soda.splits:
         flaws += [Flaw("", str(soda.folder), problem) for problem in contradictions(split)]
         for row in split.images.select(["path", "width", "height"]).to_pylist():
             problem = _problem(soda, row["path"], (row["width"], row["height"]))
@@ -47,7 +47,3 @@ def _problem(soda: Soda, path: str, size: tuple[int, int]) -> str | None:
             return None if same else f"expected {size}, found {image.size} pixels"
     except UNREADABLE as error:
         return f"it cannot be decoded ({error}). Fetch it again"
-
-
-def _splits(soda: Soda) -> tuple[Split, Split, Split]:
-    return soda.train, soda.val, soda.test
