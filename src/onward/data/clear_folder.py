@@ -20,6 +20,7 @@ import pyarrow as pa
 from onward.data.clear_features import ReadTensors, feature_types, read_features
 from onward.data.clear_listing import IMAGES, Listing, Sample, list_clear
 from onward.data.folder_images import FolderImages, file_sizes
+from onward.data.gaps import require_choice
 from onward.errors import OnwardError, first_few, unknown
 from onward.types import Array, Column, Table
 
@@ -76,10 +77,7 @@ def read_clear(
         Whether to ``stop`` if an image that is listed is not there, or to ``skip`` its sample.
         Where no image at all was unpacked, features alone are enough.
     """
-    if missing not in ("stop", "skip"):
-        raise unknown(
-            "choice for missing", missing, ["stop", "skip"], "docs/benchmarks/clear_data.md"
-        )
+    require_choice(missing, "docs/benchmarks/clear_data.md")
     listing = list_clear(folder)
     types = feature_types(listing)
     if features is not None:

@@ -13,7 +13,6 @@ from onward.errors import OnwardError, first_few, unknown
 from onward.files import storage, write_atomic
 from onward.types import Rows
 
-_SKIP = ("stop", "skip")
 _WRITE_LIST = "Write the list with: onward check data tic --root DIR --list FILE"
 _RECORDED = "with missing=skip, which is recorded"
 
@@ -34,8 +33,7 @@ class Gaps:
     """
 
     def __init__(self, missing: str = "stop", leave_out: Path | None = None) -> None:
-        if missing not in _SKIP:
-            raise unknown("choice for missing", missing, _SKIP, "docs/benchmarks/tic_data.md")
+        require_choice(missing, "docs/benchmarks/tic_data.md")
         self._stops, self._list = missing == "stop", leave_out
         self._names = frozenset() if leave_out is None else _read_names(leave_out)
         self._met: set[str] = set()
@@ -103,6 +101,13 @@ class Gaps:
         if self._list is not None and self._met:
             parts.append(f"{len(self._met):,} named in {self._list.name}")
         return f" without {' and '.join(parts)}" if parts else ""
+
+
+def require_choice(missing: str, page: str) -> None:
+    """Raise unless what is missing is to ``stop`` reading or to be left out; a page says more."""
+    choices = ("stop", "skip")
+    if missing not in choices:
+        raise unknown("choice for missing", missing, choices, page)
 
 
 def write_names(path: Path, flaws: Iterable[Flaw]) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from onward.data.gaps import require_choice
 from onward.data.hashing import Hashes, hash_texts, mix_in
 from onward.data.yours_columns import Columns, kinds_of, resolve, texts
 from onward.data.yours_features import IMAGE, Kinds, feature_arrays
@@ -19,7 +20,6 @@ from onward.data.yours_images import DRAWING, image_parts
 from onward.data.yours_labels import read_labels
 from onward.data.yours_rows import complete_rows, content_hashes, each_once
 from onward.data.yours_times import TimeColumn, read_times
-from onward.errors import unknown
 from onward.types import Table
 
 
@@ -75,8 +75,7 @@ def read_yours(
     text_width
         How many columns the words of texts share.
     """
-    if missing not in ("stop", "skip"):
-        raise unknown("choice for missing", missing, ["stop", "skip"], "docs/howto/your_data.md")
+    require_choice(missing, "docs/howto/your_data.md")
     file = read_file(path, columns.as_texts)
     columns, rows = resolve(file, columns, path), file.rows
     kinds = kinds_of(file, columns)
