@@ -208,8 +208,6 @@ def _assemble(parts: pa.Array, *, day_first: bool | None) -> tuple[Times, NDArra
 
 
 def _number(parts: pa.Array, name: str, absent: int = 0) -> NDArray[np.int64]:
-    if not any(field.name == name for field in parts.type):
-        return np.full(len(parts), absent, np.int64)
     texts = _field(parts, name)
     filled = pc.if_else(pc.equal(texts, ""), str(absent), texts)
     return np.asarray(filled.cast(pa.int64()).to_numpy(zero_copy_only=False), np.int64)
