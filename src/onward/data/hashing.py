@@ -10,7 +10,7 @@ Hashes = NDArray[np.uint64]
 
 # A text is a polynomial in an odd number, whose powers can be inverted modulo 2**64: one running
 # sum over all bytes then gives every text's own value as a difference of two entries.
-_BASE = 0x9E3779B97F4A7C15
+BASE = 0x9E3779B97F4A7C15
 _BLOCK = 1 << 20
 _ROWS = 1 << 14
 
@@ -42,7 +42,7 @@ def hash_texts(texts: pa.Array | pa.ChunkedArray) -> Hashes:
         first = last
     lengths = np.diff(offsets).astype(np.uint64)
     lengths[np.asarray(whole.is_null())] = 0
-    return mix(hashes + lengths * np.uint64(_BASE))
+    return mix(hashes + lengths * np.uint64(BASE))
 
 
 def hash_numbers(values: Array) -> Hashes:
@@ -83,7 +83,7 @@ def hash_rows(content: NDArray[np.uint8]) -> Hashes:
 
 def mix_in(hashes: Hashes, more: Hashes) -> Hashes:
     """Combine two hashes of each row, in this order."""
-    return mix(mix(hashes + np.uint64(_BASE)) ^ more)
+    return mix(mix(hashes + np.uint64(BASE)) ^ more)
 
 
 def mix(hashes: Hashes) -> Hashes:
@@ -98,12 +98,12 @@ def mix(hashes: Hashes) -> Hashes:
 
 def _polynomials(letters: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Hashes:
     begin, end = int(offsets[0]), int(offsets[-1])
-    powers = _powers(_BASE, end - begin)
+    powers = _powers(BASE, end - begin)
     running = np.zeros(end - begin + 1, np.uint64)
     # Plus one, so that a leading zero byte counts.
     np.cumsum((letters[begin:end].astype(np.uint64) + np.uint64(1)) * powers, out=running[1:])
     places = offsets - begin
-    inverse = _powers(pow(_BASE, -1, 1 << 64), end - begin + 1)[places[:-1]]
+    inverse = _powers(pow(BASE, -1, 1 << 64), end - begin + 1)[places[:-1]]
     return (running[places[1:]] - running[places[:-1]]) * inverse
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.data.hashing import BASE, mix
+
 # Floats of 32 bits, which numpy's types lose with every number that is written out.
 Pixels = NDArray[Any]
 
@@ -61,9 +63,7 @@ _NUMBERS = 1 << 16
 
 @cache
 def _numbers() -> Pixels:
-    mixed = np.arange(1, _NUMBERS + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed = mix(np.arange(1, _NUMBERS + 1, dtype=np.uint64) * np.uint64(BASE))
     return np.asarray((mixed >> np.uint64(40)).astype(np.float32) / np.float32(1 << 24))
 
 
