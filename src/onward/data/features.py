@@ -14,6 +14,8 @@ VERSION = "hog-colour-1"
 
 _CELL, _DIRECTIONS, _BLOCK = 8, 9, 2
 _COLOURS, _FIELDS = 5, 4
+# How bright each colour is.
+LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
 _AT_ONCE = 512
 _ROWS_AT_ONCE = 1 << 12
 
@@ -50,7 +52,7 @@ def _describe(colours: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _gradients(colours: NDArray[np.float32]) -> NDArray[np.float32]:
-    grey = np.sqrt(colours @ np.array([0.299, 0.587, 0.114], np.float32))
+    grey = np.sqrt(colours @ LUMINANCE)
     dx, dy = np.zeros_like(grey), np.zeros_like(grey)
     dx[:, :, 1:-1] = grey[:, :, 2:] - grey[:, :, :-2]
     dy[:, 1:-1] = grey[:, 2:] - grey[:, :-2]

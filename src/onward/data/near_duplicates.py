@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.data.features import LUMINANCE
 from onward.data.hashing import Hashes, hash_numbers, mix_in
 from onward.data.near_pairs import near_pairs
 from onward.types import Array, Column, Stream, Table
@@ -83,7 +84,7 @@ def difference_hash(images: Array) -> Hashes:
     >>> bool(difference_hash(image)[0] == difference_hash(image + 20)[0])
     True
     """
-    grey = images[..., :3].astype(np.float32) @ np.array([0.299, 0.587, 0.114], np.float32)
+    grey = images[..., :3].astype(np.float32) @ LUMINANCE
     side = images.shape[1]
     small = _averaging(_HASH_ROWS, side) @ grey @ _averaging(_HASH_COLUMNS, side).T
     # Not merely above zero: in a flat field, compression alone would decide.

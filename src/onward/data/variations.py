@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from onward.data.features import LUMINANCE
 from onward.types import Array
 
 # torchvision's usual values: how far a corner is moved, as a share of the side; how large and how
@@ -14,7 +15,6 @@ _COLOUR = 0.4
 # How far drawings are moved while CLIP learns them.
 _MOVED_TURN, _SCALED, _SHIFTED = np.deg2rad(9), 0.12, 0.05
 _CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
-_LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 def seen_from_elsewhere(images: Array, rng: np.random.Generator) -> Array:
@@ -83,7 +83,7 @@ def recoloured(images: Array, rng: np.random.Generator) -> Array:
     factors = rng.uniform(1 - _COLOUR, 1 + _COLOUR, (3, len(images), 1, 1, 1)).astype(np.float32)
     brightness, contrast, saturation = factors
     found = images * brightness
-    grey = (found @ _LUMINANCE)[..., None]
+    grey = (found @ LUMINANCE)[..., None]
     mean = grey.mean((1, 2), keepdims=True)
     # Both mix an image with a greyer one of its own, so that they can be done in one go.
     found = found * (contrast * saturation) + grey * (contrast * (1 - saturation))
