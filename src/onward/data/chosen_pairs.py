@@ -1,9 +1,8 @@
 """The pairs that a folder is written from, and how they are written into tars."""
 
 import hashlib
-import io
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -12,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 from onward.data.dated_pairs import DatedPairs
+from onward.data.images import encoded
 from onward.data.tar_index import webdataset
 from onward.types import Rows
 
@@ -23,7 +23,6 @@ class ChosenPairs:
     pairs: DatedPairs
     chosen: Mapping[tuple[str, str], Rows]
     seed: int
-    progress: Callable[[int], None]
 
     @property
     def classes(self) -> list[str]:
@@ -52,11 +51,8 @@ class ChosenPairs:
 
     def encoded(self, row: int, kind: str) -> bytes:
         """Return an image as a file of this format."""
-        self.progress(1)
-        sink = io.BytesIO()
         image = Image.fromarray(self.pairs.rgb(np.array([row]))[0])
-        image.save(sink, kind, **({"quality": 95, "subsampling": 0} if kind == "JPEG" else {}))
-        return sink.getvalue()
+        return encoded(image, kind, **({"quality": 95, "subsampling": 0} if kind == "JPEG" else {}))
 
     def told(self, row: int) -> bytes:
         """Return what DataComp's samples carry along."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from onward.data.folder_images import SUFFIXES
 from onward.data.read_files import read_json, read_text
 from onward.errors import OnwardError, first_few
 
 IMAGES = "labeled_images"
-SUFFIXES = {".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp"}
 _TRAIN_FOLDERS = ("train", "train_image_only")
 _FILELISTS = "training_folder/filelists"
 _SPLITS = "training_folder/testset_ratio_0.3"

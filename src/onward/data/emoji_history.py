@@ -1,6 +1,5 @@
 """The emoji history: Google's emoji art as it was released from 2016 to 2025, embedded."""
 
-import hashlib
 import json
 from collections.abc import Callable
 from functools import cache
@@ -17,7 +16,7 @@ from onward.data.cache import cached
 from onward.data.features import VERSION, hog_colour, on_white, standardise
 from onward.data.images import ImageColumn, ImageStore
 from onward.errors import OnwardError
-from onward.files import publish_folder
+from onward.files import file_digest, publish_folder
 from onward.types import Array, Rows, Table
 
 FOLDER = Path(__file__).parent / "emoji"
@@ -53,7 +52,7 @@ def load_emoji() -> Table:
     """
     for name, file in card()["files"].items():
         expected = file["sha256"]
-        found = hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()
+        found = file_digest(FOLDER / name)
         if found != expected:
             raise OnwardError(
                 f"the embedded data file {name} is damaged (expected sha256 {expected[:12]}…, "
@@ -134,9 +133,11 @@ def distinct_images(
     """
     image = drawings_of(table)
     distinct = cached(f"{name}-{image.store.digest[:16]}", lambda: describe(image.store.pixels))
-    if image.noise is not None:
-        distinct = np.concatenate([distinct, describe(image.noise)])
-    return distinct, image.index
+    if image.noise is None:
+        return distinct, image.index
+    random = image.noise.shown
+    index = np.where(random >= 0, len(distinct) + random, image.index)
+    return np.concatenate([distinct, describe(image.noise.values)]), index
 
 
 def publish_drawings(out: Path, fill: Callable[[Path], None]) -> None:

@@ -1,7 +1,6 @@
 """A raw pool of dated emoji: pairs of URL and caption, crawls that have them, and much dirt."""
 
 import hashlib
-import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from PIL import Image
 
 from onward.data.chosen_pairs import write_tar
 from onward.data.emoji_history import as_rgb, captions, load_emoji, publish_drawings
+from onward.data.images import encoded
 from onward.data.variations import recoloured, similarities, warped
 from onward.types import Array
 
@@ -250,6 +250,4 @@ def _encoded(pair: _Pair, drawing: Array) -> bytes:
     if pair.noise:
         grain = np.random.default_rng(pair.noise).normal(0, 3, (*paper.size[::-1], 3))
         paper = Image.fromarray(np.clip(np.asarray(paper) + grain, 0, 255).astype(np.uint8))
-    sink = io.BytesIO()
-    paper.save(sink, "JPEG", quality=80 if pair.noise else 90)
-    return sink.getvalue()
+    return encoded(paper, "JPEG", quality=80 if pair.noise else 90)

@@ -30,25 +30,22 @@ def extracted(
     `embed` turns images into features, each independently of all others. `watch` is not called at
     all where everything is in the cache.
     """
-    if isinstance(column, ImageColumn):
-        content = f"{key}-{column.store.digest[:16]}"
-        features = _shards(column.store.decode, len(column.store), content, embed, watch)
-        if column.noise is not None:
-            features = np.concatenate([features, embed(column.noise)])
-        return features[column.index]
-    if isinstance(column, FolderImages):
-        real = replace(column, noise=None, noised=None)
-        features = _shards(
-            real.__getitem__, len(column.paths), f"{key}-{_folder_digest(real)}", embed, watch
-        )
-        column.put_noise(features, np.arange(len(features)), embed)
-        return features
     if isinstance(column, np.ndarray):
         digest = hashlib.sha256(np.ascontiguousarray(column).data).hexdigest()[:16]
         return _shards(column.__getitem__, len(column), f"{key}-{digest}", embed, watch)
-    raise OnwardError(
-        f"expected images in a store, a folder or an array, found {type(column).__name__}"
-    )
+    if isinstance(column, ImageColumn):
+        store = column.store
+        distinct = _shards(store.decode, len(store), f"{key}-{store.digest[:16]}", embed, watch)
+        features = distinct[column.index]
+    elif isinstance(column, FolderImages):
+        real, content = replace(column, noise=None), f"{key}-{_folder_digest(column)}"
+        features = _shards(real.__getitem__, len(real.paths), content, embed, watch)
+    else:
+        raise OnwardError(
+            f"expected images in a store, a folder or an array, found {type(column).__name__}"
+        )
+    column.put_noise(features, np.arange(len(features)), embed)
+    return features
 
 
 def _shards(

@@ -19,6 +19,7 @@ from onward.types import Rows
 # What Pillow raises for bytes that are no image, a file that ends too early, a broken header, or
 # a picture of absurd size.
 UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+SUFFIXES = {".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp"}
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 
 
@@ -37,10 +38,9 @@ class FolderColumn(NoisyImages):
     ) -> NDArray[np.uint8]:
         images = np.empty((len(rows), *self.shape[1:]), np.uint8)
         for place, row in enumerate(rows.tolist()):
-            if self.noise is not None and self.noised is not None and self.noised[row] >= 0:
-                images[place] = self.noise[self.noised[row]]
-            else:
+            if self.noise is None or self.noise.shown[row] < 0:
                 images[place] = cut(self._opened(row), place)
+        self.put_noise(images, rows)
         return images
 
     def _opened(self, row: int) -> Image.Image:

@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from onward.data.clear_listing import SUFFIXES
-from onward.data.folder_images import FolderImages
+from onward.data.folder_images import SUFFIXES, FolderImages
 from onward.errors import OnwardError
 from onward.types import Rows, Table
 

@@ -4,7 +4,7 @@ import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,20 +35,64 @@ class ImageStore:
 
     def decode(self, numbers: Rows) -> NDArray[np.uint8]:
         """Return the images of these numbers as RGBA bytes."""
-        return np.stack([_decode(self._encoded[number]) for number in numbers])
+        images = np.empty((len(numbers), *self.shape), np.uint8)
+        for place, number in enumerate(numbers.tolist()):
+            images[place] = _decode(self._encoded[number])
+        return images
+
+
+class Noise(NamedTuple):
+    """Random values, and by row which of them it shows in place of its own; -1 for its own.
+
+    Checks put them where a future must not matter.
+    """
+
+    values: Array
+    shown: Rows
+
+    @staticmethod
+    def over(values: Array, rows: Rows, count: int, rng: np.random.Generator) -> "Noise":
+        """Return noise in some rows of so many."""
+        shown = np.full(count, -1)
+        shown[rows] = rng.integers(0, len(values), len(rows))
+        return Noise(values, shown)
 
 
 @dataclass(frozen=True, eq=False)
-class ImageColumn:
-    """A wide column of images: each row names one image of a store.
+class NoisyImages:
+    """Abstract: a wide column of images with random ones in place of some."""
 
-    ``noise`` holds further images behind those of the store; checks put them in the place of a
-    future that must not matter.
-    """
+    _NOISES: ClassVar[int] = 16
+
+    noise: Noise | None = field(default=None, kw_only=True)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows, then the shape of one image."""
+        raise NotImplementedError
+
+    def with_noise(self, rows: Rows, rng: np.random.Generator) -> Self:
+        """Return this column with random pixels in these rows."""
+        pixels = rng.integers(0, 256, (self._NOISES, *self.shape[1:]), np.uint8)
+        return replace(self, noise=Noise.over(pixels, rows, self.shape[0], rng))
+
+    def put_noise(
+        self, found: Array, rows: Rows, describe: Callable[[Array], Array] = np.asarray
+    ) -> None:
+        """Put random images, or what describes them, in the place of what was found in rows."""
+        if self.noise is not None:
+            random = self.noise.shown[rows]
+            found[random >= 0] = describe(self.noise.values)[random[random >= 0]]
+
+
+@dataclass(frozen=True, eq=False)
+class ImageColumn(NoisyImages):
+    """A wide column of images: each row names one image of a store."""
+
+    _NOISES: ClassVar[int] = 64
 
     store: ImageStore
     index: Rows
-    noise: NDArray[np.uint8] | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -58,54 +102,16 @@ class ImageColumn:
     def __getitem__(self, rows: Rows) -> NDArray[np.uint8]:
         """Return the images of these rows as RGBA bytes."""
         numbers, place = np.unique(self.index[rows], return_inverse=True)
-        stored = numbers < len(self.store)
-        images = np.empty((len(numbers), *self.store.shape), np.uint8)
-        if stored.any():
-            images[stored] = self.store.decode(numbers[stored])
-        if self.noise is not None:
-            images[~stored] = self.noise[numbers[~stored] - len(self.store)]
-        return images[place]
-
-    def with_noise(self, rows: Rows, rng: np.random.Generator, images: int = 64) -> "ImageColumn":
-        """Return this column with random pixels in these rows."""
-        noise = rng.integers(0, 256, (images, *self.shape[1:]), np.uint8)
-        index = self.index.copy()
-        index[rows] = len(self.store) + rng.integers(0, images, len(rows))
-        return ImageColumn(self.store, index, noise)
+        images = self.store.decode(numbers)[place]
+        self.put_noise(images, rows)
+        return images
 
 
-@dataclass(frozen=True, eq=False)
-class NoisyImages:
-    """Abstract: a wide column of images with random ones in place of some.
-
-    Checks put them where a future must not matter. ``noise`` has the random images, and ``noised``
-    by row which of them it shows; -1 for its own.
-    """
-
-    _NOISES: ClassVar[int] = 16
-
-    noise: NDArray[np.uint8] | None = field(default=None, kw_only=True)
-    noised: Rows | None = field(default=None, kw_only=True)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of rows, then the shape of one image."""
-        raise NotImplementedError
-
-    def with_noise(self, rows: Rows, rng: np.random.Generator) -> Self:
-        """Return this column with random pixels in these rows."""
-        noise = rng.integers(0, 256, (self._NOISES, *self.shape[1:]), np.uint8)
-        noised = np.full(self.shape[0], -1)
-        noised[rows] = rng.integers(0, self._NOISES, len(rows))
-        return replace(self, noise=noise, noised=noised)
-
-    def put_noise(
-        self, found: Array, rows: Rows, describe: Callable[[Array], Array] = np.asarray
-    ) -> None:
-        """Put random images, or what describes them, in the place of what was found in rows."""
-        if self.noise is not None and self.noised is not None:
-            random = self.noised[rows]
-            found[random >= 0] = describe(self.noise)[random[random >= 0]]
+def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
+    """Return an image as a file of this format, such as ``JPEG``."""
+    sink = io.BytesIO()
+    image.save(sink, kind, **options)
+    return sink.getvalue()
 
 
 def _decode(image: bytes) -> NDArray[np.uint8]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from onward.data.folder_images import opened_image, random_part, square
+from onward.data.images import Noise
 from onward.data.pair_files import PairFiles
 from onward.pairs import HAS_IMAGE, HAS_TEXT, IMAGE, TEXT, as_bytes, cut_text, pair_type
 from onward.types import Array, Rows
@@ -51,9 +52,8 @@ class PairColumn:
         How many bytes of decoded samples are kept for those who ask again.
     mixed
         How many files are read at the same time in an order of `shuffled`.
-    noised
-        By row, which random pair it shows instead, or -1: checks put these where a future must not
-        matter.
+    noise
+        Random pairs in place of some.
     """
 
     files: PairFiles
@@ -64,8 +64,7 @@ class PairColumn:
     side: int
     window: int = WINDOW
     mixed: int = MIXED
-    noised: Rows | None = None
-    noise: Array | None = None
+    noise: Noise | None = None
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
@@ -104,13 +103,11 @@ class PairColumn:
 
     def with_noise(self, rows: Rows, rng: np.random.Generator) -> "PairColumn":
         """Return this column with random images and texts in these rows."""
-        noise = np.zeros(_NOISES, self.dtype)
-        noise[IMAGE] = rng.integers(0, 256, noise[IMAGE].shape, np.uint8)
+        pairs = np.zeros(_NOISES, self.dtype)
+        pairs[IMAGE] = rng.integers(0, 256, pairs[IMAGE].shape, np.uint8)
         letters = rng.integers(ord("a"), ord("z") + 1, (_NOISES, 24), np.uint8)
-        noise[TEXT] = [word.tobytes() for word in letters]
-        noised = np.full(len(self.sample), -1) if self.noised is None else self.noised.copy()
-        noised[rows] = rng.integers(0, _NOISES, len(rows))
-        return replace(self, noised=noised, noise=noise)
+        pairs[TEXT] = [word.tobytes() for word in letters]
+        return replace(self, noise=Noise.over(pairs, rows, len(self.sample), rng))
 
     @cached_property
     def _window(self) -> "Window":
@@ -123,8 +120,8 @@ class PairColumn:
         pairs[HAS_TEXT] = self.part[rows] != ONLY_IMAGE
         for place, row in enumerate(rows.tolist()):
             seen, read = pairs[HAS_IMAGE][place], pairs[HAS_TEXT][place]
-            if self.noised is not None and self.noise is not None and self.noised[row] >= 0:
-                random = self.noise[self.noised[row]]
+            if self.noise is not None and self.noise.shown[row] >= 0:
+                random = self.noise.values[self.noise.shown[row]]
                 pairs[IMAGE][place] = random[IMAGE] * seen
                 pairs[TEXT][place] = random[TEXT] if read else b""
                 continue

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from onward.data.clear_listing import IMAGES, SUFFIXES
+from onward.data.clear_listing import IMAGES
 from onward.data.emoji_history import load_emoji
-from onward.data.folder_images import FolderImages
+from onward.data.folder_images import SUFFIXES, FolderImages
 from onward.errors import OnwardError, unknown
 from onward.types import Column
 

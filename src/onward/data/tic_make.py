@@ -1,6 +1,5 @@
 """Write dated pairs in the layouts in which TiC-CLIP's data is released."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +31,6 @@ def make_tic_shards(
     *,
     seed: int = 0,
     samples: int = SAMPLES,
-    progress: Callable[[int], None] = lambda done: None,
 ) -> int:
     """Write a folder in a released layout, and return how many pairs it has.
 
@@ -41,12 +39,12 @@ def make_tic_shards(
     Layouts are ``datacomp``: shards by year and by month, with tests; ``ids``: lists of ids and a
     pool to join them with; ``yfcc`` and ``redcaps``: tables over a folder of images, and tars.
     Another seed takes other pairs, and tests with others. Of a month, at most so many `samples` are
-    taken. `progress` is called with how many more images were written.
+    taken.
     """
     if layout not in LAYOUTS:
         raise unknown("layout", layout, LAYOUTS, "onward data make --help")
     chosen = _chosen(pairs, seed, samples)
-    written = ChosenPairs(pairs, chosen, seed, progress)
+    written = ChosenPairs(pairs, chosen, seed)
     publish_drawings(out, lambda draft: LAYOUTS[layout](written, draft))
     return sum(len(rows) for rows in chosen.values())
 

@@ -127,7 +127,7 @@ def drawing_features(images: YourImages) -> NDArray[np.float32]:
     They are cached under the images' content. Noise in their place is described anew.
     """
     key = hashlib.sha256(f"{images.content} {_last_changes(images)}".encode()).hexdigest()
-    real = replace(images, noise=None, noised=None)
+    real = replace(images, noise=None)
     features = np.array(cached(f"{VERSION}-yours-{key[:24]}", lambda: _described(real)))
     images.put_noise(features, np.arange(len(features)), _drawn)
     return features

@@ -1,11 +1,11 @@
 """Pre-trained weights in a folder: tensors without a pickle, and a card that describes them."""
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 from onward.errors import DamagedFolderError, OnwardError
+from onward.files import file_digest
 
 WEIGHTS, CARD = "weights.safetensors", "card.json"
 
@@ -14,7 +14,7 @@ def read_card(folder: Path) -> dict[str, Any]:
     """Read the card of finished weights, and require that they are those it was written for."""
     try:
         card: dict[str, Any] = json.loads((folder / CARD).read_text())
-        found = hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
+        found = file_digest(folder / WEIGHTS)
     except FileNotFoundError as error:
         raise OnwardError(
             f"expected {WEIGHTS} and {CARD} in {folder}, found no {Path(error.filename).name}. "

@@ -1,6 +1,5 @@
 """Emoji Street on disk: frames and annotations as SODA10M has them."""
 
-import io
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from onward.data.emoji_history import publish_drawings
+from onward.data.images import encoded
 from onward.data.soda_words import CATEGORIES, name_of_place
 from onward.data.street.art import chest
 from onward.data.street.camera import HEIGHT, WIDTH
@@ -111,8 +111,7 @@ def _frames(
         users = traffic.step(moving=moving)
         view = View(drive.place, travelled, bend, key)
         pixels, seen = render(view, light_at(time, drive.place), users, rng)
-        sink = io.BytesIO()
-        Image.fromarray(pixels).save(sink, "JPEG", quality=93, subsampling=0)
+        frame = encoded(Image.fromarray(pixels), "JPEG", quality=93, subsampling=0)
         entry = {
             "width": WIDTH,
             "height": HEIGHT,
@@ -121,4 +120,4 @@ def _frames(
             "time": f"{time:%H%M%S}",
             "file_name_old": f"video_{drive.number:03d}_{number}.jpg",
         }
-        yield entry, sink.getvalue(), seen
+        yield entry, frame, seen
