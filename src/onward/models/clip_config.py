@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onward.models.open_clip_loader import open_clip, quietly
-from onward.models.tokens import Tokens
+from onward.models.tokens import Tokens, small_tokenizer
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class ClipConfig:
     def tokens(self) -> Tokens:
         """Return its tokenizer."""
         if self.written_out is None:
-            return Tokens(self.name)
+            return Tokens(open_clip().get_tokenizer(self.name))
         text = self.written_out["text_cfg"]
-        return Tokens(None, text["context_length"], text["vocab_size"])
+        return Tokens(small_tokenizer(text["context_length"], text["vocab_size"]))
 
 
 # Of 32 pixels and 24 tokens: learns enough of 1,200 drawings in a quarter of a minute to tell

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,31 +16,10 @@ _BYTES_AND_ENDS = 514
 
 
 class Tokens:
-    """open_clip's tokenizer, which remembers what it has split.
+    """A tokenizer of open_clip's, which remembers what it has split."""
 
-    Parameters
-    ----------
-    name
-        A model of open_clip, whose tokenizer it is; None is the tokenizer of CLIP.
-    context
-        How many numbers a text has; a longer one is cut.
-    vocabulary
-        How many numbers there are, where a small model has fewer: the merges of CLIP's tokenizer
-        are ordered by how common they are, and the first ones stay. It was made before any of the
-        data here, so nothing in it looks ahead.
-    """
-
-    def __init__(
-        self, name: str | None, context: int | None = None, vocabulary: int | None = None
-    ) -> None:
-        library = open_clip()
-        if name is not None:
-            self._split: Any = library.get_tokenizer(name, context_length=context)
-        elif vocabulary is None:
-            self._split = library.tokenizer.SimpleTokenizer(context_length=context)
-        else:
-            first = _first_merges(Path(library.__file__).parent, vocabulary)
-            self._split = library.tokenizer.SimpleTokenizer(first, context_length=context)
+    def __init__(self, split: Callable[[list[str]], torch.Tensor]) -> None:
+        self._split = split
         self._known: dict[str, torch.Tensor] = {}
 
     def __call__(self, texts: list[str]) -> torch.Tensor:
@@ -51,6 +31,17 @@ class Tokens:
         if new:
             self._known.update(zip(new, self._split(new), strict=True))
         return torch.stack([self._known[text] for text in texts])
+
+
+def small_tokenizer(context: int, vocabulary: int) -> Any:
+    """Return CLIP's tokenizer with so many numbers in a text, and so many different ones.
+
+    Its merges are ordered by how common they are, and the first ones stay. It was made before any
+    of the data here, so nothing in it looks ahead.
+    """
+    library = open_clip()
+    first = _first_merges(Path(library.__file__).parent, vocabulary)
+    return library.tokenizer.SimpleTokenizer(first, context_length=context)
 
 
 def _first_merges(folder: Path, vocabulary: int) -> io.BytesIO:
