@@ -25,8 +25,6 @@ class Encoder(nn.Module):
         The network; its weights keep the names that they have there.
     stages
         Runs the trunk on pixels of unit scale and returns the maps that can be read.
-    learned
-        How many fields the last map has along an edge while the encoder learns.
     read
         How many fields each map has along an edge for a probe; 0 leaves a map out.
     """
@@ -35,16 +33,15 @@ class Encoder(nn.Module):
         self,
         trunk: nn.Module,
         stages: Callable[[nn.Module, Tensor], Sequence[Tensor]],
-        learned: int,
         read: tuple[int, ...],
     ) -> None:
         super().__init__()
         self.trunk = trunk
-        self._stages, self._learned, self._read = stages, learned, read
+        self._stages, self._read = stages, read
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """Return what a projection head reads."""
-        return _fields(self._maps(pixels)[-1], self._learned)
+        """Return what a projection head reads: the means of the last map."""
+        return _fields(self._maps(pixels)[-1], 1)
 
     def features(self, pixels: Tensor) -> Tensor:
         """Return what a probe reads."""
@@ -90,7 +87,6 @@ class Architecture:
 
     trunk: Callable[[], nn.Module]
     stages: Callable[[nn.Module, Tensor], Sequence[Tensor]]
-    learned: int
     read: tuple[int, ...]
     width: int
 
@@ -114,9 +110,9 @@ def _all_maps(trunk: nn.Module, pixels: Tensor) -> Sequence[Tensor]:
 
 
 ENCODERS: Mapping[str, Architecture] = {
-    "small": Architecture(lambda: SmallNet((32, 64, 128, 256)), _all_maps, 1, (0, 4, 2, 1), 256),
-    "resnet18": Architecture(lambda: _resnet(18), _last_map, 1, (1,), 512),
-    "resnet50": Architecture(lambda: _resnet(50), _last_map, 1, (1,), 2048),
+    "small": Architecture(lambda: SmallNet((32, 64, 128, 256)), _all_maps, (0, 4, 2, 1), 256),
+    "resnet18": Architecture(lambda: _resnet(18), _last_map, (1,), 512),
+    "resnet50": Architecture(lambda: _resnet(50), _last_map, (1,), 2048),
 }
 
 
@@ -146,4 +142,4 @@ def empty_encoder(name: str) -> Encoder:
 
 def _assembled(name: str) -> Encoder:
     made = ENCODERS[name]
-    return Encoder(made.trunk(), made.stages, made.learned, made.read)
+    return Encoder(made.trunk(), made.stages, made.read)
