@@ -202,7 +202,7 @@ def drawn(users: list[User], place: Place = SUNNY) -> tuple[Array, list[Seen]]:
 
 def car(lane: float, distance: float, category: int = CAR, side: int = 20) -> User:
     sprite: Sprite = np.full((side, side, 4), (255, 0, 255, 255), np.uint8)
-    return User(category, sprite, lane, distance, closing=1.0, walking=0.0, leaves=0.0)
+    return User(category, sprite, lane, distance, closing=1.0, walking=0.0)
 
 
 @pytest.mark.parametrize(("lane", "distance"), [(0.0, 12.0), (3.2, 30.0), (-3.6, 16.0)])

@@ -38,7 +38,7 @@ _RECIPE = Recipe(
 )
 
 
-def tiny_boxes(protocol: Protocol = DOMAINS, model: str = "small_rcnn") -> Benchmark:
+def tiny_boxes(protocol: Protocol = DOMAINS) -> Benchmark:
     """Make a benchmark of three domains of eight small frames each, for a detector.
 
     Examples
@@ -57,7 +57,7 @@ def tiny_boxes(protocol: Protocol = DOMAINS, model: str = "small_rcnn") -> Bench
         raw=raw,
         prepare=images_as_inputs,
         cut=cut,
-        recipes={"cpu": replace(_RECIPE, model=model)},
+        recipes={"cpu": _RECIPE},
         recipe="cpu",
     )
 

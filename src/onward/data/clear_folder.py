@@ -35,15 +35,14 @@ class ClearFolder:
 
     ``table`` has the samples of all labelled buckets. ``classes`` are in the order of the
     download's ``class_names.txt``; ``layout`` is ``old`` or ``new``; ``splits`` says how many came
-    with the download, ``features`` which types of them it has, and ``missing`` which paths were
-    listed and not there, and were left out because that was asked for.
+    with the download, and ``missing`` which paths were listed and not there, and were left out
+    because that was asked for.
     """
 
     table: Table
     classes: tuple[str, ...]
     layout: str
     splits: int
-    features: tuple[str, ...]
     missing: tuple[str, ...]
 
     @property
@@ -79,9 +78,8 @@ def read_clear(
     """
     require_choice(missing, "docs/benchmarks/clear_data.md")
     listing = list_clear(folder)
-    types = feature_types(listing)
     if features is not None:
-        _require(features, types, folder)
+        _require(features, feature_types(listing), folder)
     if not listing.samples:
         raise OnwardError(
             f"expected labelled samples in buckets named 1, 2, … in {folder}, found none. Point "
@@ -115,7 +113,6 @@ def read_clear(
         classes=listing.classes,
         layout=listing.layout,
         splits=len(listing.tests),
-        features=tuple(types),
         missing=gone,
     )
 

@@ -23,7 +23,7 @@ _MOST = {"train": 100, "test": 40}
 
 
 @cache
-def subgroups(which: str = "chosen") -> tuple[str, ...]:
+def subgroups(which: str) -> tuple[str, ...]:
     """Return subgroups of emoji, by name: those of the benchmark, or all that are large enough.
 
     Those that are ``chosen`` a probe can tell apart, see ``tools/choose_iirc_emoji.py``; ``all``
@@ -45,7 +45,7 @@ def subgroups(which: str = "chosen") -> tuple[str, ...]:
     return tuple(names[identities >= LEAST_IDENTITIES].tolist())
 
 
-def emoji_hierarchy(which: str = "chosen") -> Hierarchy:
+def emoji_hierarchy(which: str) -> Hierarchy:
     """Return categories with their subgroups; one that would have a single subgroup is none."""
     table = load_emoji()
     category = dict(zip(table.values("subgroup"), table.values("label"), strict=True))
@@ -82,7 +82,7 @@ def sides(groups: Array, subgroup: Array) -> NDArray[np.bool_]:
 
 
 @cache
-def load_iirc_emoji(which: str = "chosen") -> Table:
+def load_iirc_emoji(which: str) -> Table:
     """Return the drawings of the benchmark, and those of 2016, which come before all periods.
 
     Columns: ``id``, ``group`` (the identity), ``snapshot``, ``subclass`` (null in 2016) and

@@ -65,11 +65,6 @@ class Hierarchy:
         """All classes, superclasses first."""
         return (*self.superclasses, *self.parent)
 
-    @property
-    def flat(self) -> "Flat":
-        """The same subclasses without their superclasses."""
-        return Flat(tuple(self.parent))
-
 
 @dataclass(frozen=True)
 class Flat:

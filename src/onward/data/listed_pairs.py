@@ -79,15 +79,11 @@ class ListedPairs(NumberedFiles):
         return path, caption
 
 
-def open_listed(tables: Sequence[Path], images: Path, gaps: Gaps | None = None) -> ListedPairs:
-    """Look through tables, and return their samples.
-
-    By default, rows without an image or a caption are listed in an error.
-    """
+def open_listed(tables: Sequence[Path], images: Path, gaps: Gaps) -> ListedPairs:
+    """Look through tables, and return their samples; rows without an image or caption are gaps."""
     hashed = hashlib.sha256()
     lines, counts = [], [0]
     broken: list[Flaw] = []
-    gaps = gaps or Gaps()
     for table in tables:
         places, paths = [], []
         with table.open("rb") as file:

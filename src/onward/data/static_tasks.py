@@ -18,9 +18,6 @@ class StaticTask:
 
     name: str
     kind: str
-    about: str
-    size: int
-    classes: int | None
     metric: str
     folder: str
 
@@ -39,9 +36,6 @@ def static_tasks() -> tuple[StaticTask, ...]:
             StaticTask(
                 name=row["dataset"],
                 kind=row["type"],
-                about=row["task"],
-                size=int(row["test_size"]),
-                classes=int(row["classes"]) if row["classes"].isdigit() else None,
                 metric=row["metric"],
                 folder=row["folder"],
             )

@@ -3,7 +3,7 @@
 import hashlib
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,9 @@ class YourImages(FolderImages):
     messages.
     """
 
-    encoded: pa.ChunkedArray | None = None
-    content: str = ""
-    rows: Rows | None = None
+    encoded: pa.ChunkedArray | None = field(kw_only=True)
+    content: str = field(kw_only=True)
+    rows: Rows = field(kw_only=True)
 
     def _opened(self, row: int) -> Image.Image:
         stored = None if self.encoded is None else self.encoded[row].as_py()
@@ -49,11 +49,11 @@ class YourImages(FolderImages):
                     image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), drawing)
                 return image.convert("RGB")
         except UNREADABLE as error:
-            number = row if self.rows is None else int(self.rows[row])
             where = "in the table itself" if stored is not None else str(path)
             raise OnwardError(
-                f"expected an image in row {number} ({where}), found what cannot be decoded "
-                f"({error}). Mend the file or take the row out; onward check data finds all of them"
+                f"expected an image in row {self.rows[row]} ({where}), found what cannot be "
+                f"decoded ({error}). Mend the file or take the row out; onward check data finds "
+                "all of them"
             ) from error
 
 

@@ -12,12 +12,13 @@ from onward.train.threads import one_thread
 
 _SIDES = {"clip_small": 32}
 _SIDE = 224
+_SECONDS = 3.0
 
 
-def macs_a_second(model: str, seconds: float = 3.0) -> float:
+def macs_a_second(model: str) -> float:
     """Return how many multiply-accumulates, forward and backward, are done in a second here.
 
-    It is measured for so many seconds at least; a batch of a large model may take longer.
+    It is measured for some seconds; a batch of a large model may take longer.
     """
     side = _SIDES.get(model, _SIDE)
     with one_thread():
@@ -30,7 +31,7 @@ def macs_a_second(model: str, seconds: float = 3.0) -> float:
             as_bytes(made_pairs(pair_type((side, side, 3), 64), images, texts))
         )
         task, done, begun = ImageText(), 0, time.perf_counter()
-        while not done or time.perf_counter() - begun < seconds:
+        while not done or time.perf_counter() - begun < _SECONDS:
             made.backward(task.loss(made.forward(batch), batch).slope)
             done += 1
         spent = time.perf_counter() - begun

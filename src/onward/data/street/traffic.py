@@ -11,6 +11,7 @@ PEDESTRIAN, CYCLIST, CAR, TRUCK, BUS, TRICYCLE = 1, 2, 3, 4, 5, 6
 _TALL = {PEDESTRIAN: 1.75, CYCLIST: 1.8, CAR: 1.55, TRUCK: 2.4, BUS: 2.7, TRICYCLE: 1.9}  # metres
 _NEAREST = {PEDESTRIAN: 8.0, CYCLIST: 8.0, CAR: 8.5, TRUCK: 11.0, BUS: 12.0, TRICYCLE: 8.5}
 _FURTHEST = 150.0
+_LEAVES = 0.25  # share of those that are gone ten seconds later
 # How often each class is met, as in SODA10M's places; tricycles twice as often, since there are
 # few frames, and rare all the same.
 _OFTEN = {
@@ -63,7 +64,6 @@ class User:
     distance: float
     closing: float
     walking: float
-    leaves: float
 
     @property
     def tall(self) -> float:
@@ -117,7 +117,7 @@ class Traffic:
 
     def _stays(self, user: User) -> bool:
         near = user.distance >= _NEAREST[user.category]
-        return near and user.distance < _FURTHEST and float(self.rng.random()) > user.leaves
+        return near and user.distance < _FURTHEST and float(self.rng.random()) > _LEAVES
 
     def _arrives(self) -> None:
         rng, location = self.rng, str(self.drive.place.location)
@@ -141,7 +141,6 @@ class Traffic:
                 distance,
                 closing=0.5 if lane < _ONCOMING[location] or category == PEDESTRIAN else 1.0,
                 walking=walking,
-                leaves=0.25,
             )
             if not any(_collide(user, other) for other in self.users):
                 self.users.append(user)
