@@ -10,9 +10,10 @@ import pytest
 from cifar_miniature import write_cifar
 
 import onward
-from onward.benchmarks.iirc_stream import Plan, cut_iirc, divided, table_of
+from onward.benchmarks.iirc_stream import Plan, cut_iirc, divided
 from onward.checks import check_stream
 from onward.data.emoji_history import load_emoji
+from onward.data.iirc_hierarchy import columns_by_class
 from onward.data.iirc_official import official_hierarchy, official_orders
 from onward.data.iirc_split import CIFAR
 from onward.errors import OnwardError
@@ -28,7 +29,7 @@ def full_size() -> Table:
     rng = np.random.default_rng(0)
     labels = [rng.permutation(np.repeat(np.arange(100), each)) for each in (500, 100)]
     names = sorted(official_hierarchy("cifar").parent)
-    columns = table_of(names, np.concatenate(labels), np.arange(60_000) >= 50_000)
+    columns = columns_by_class(names, np.concatenate(labels), np.arange(60_000) >= 50_000)
     return Table(columns, {}, "labels", shown=())
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from onward.data.iirc_hierarchy import Classes, Hierarchy, Periods
@@ -162,14 +161,3 @@ def numbers_of(table: Table, plan: Plan) -> Mapping[str, Any]:
         "hierarchy": {name: list(subs) for name, subs in plan.classes.superclasses.items()},
         "configurations": len(plan.released) or "drawn",
     }
-
-
-def table_of(names: list[str], codes: NDArray[np.int64], test: NDArray[np.bool_]) -> pa.Table:
-    """Return the narrow columns of samples whose subclasses are given by number."""
-    return pa.table(
-        {
-            "id": pa.array(np.arange(len(codes))).cast(pa.string()),
-            "subclass": pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names)),
-            "test": pa.array(test),
-        }
-    )

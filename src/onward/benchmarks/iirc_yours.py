@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.benchmarks.iirc_stream import Plan, cut_iirc, require_known, table_of
-from onward.data.iirc_hierarchy import Hierarchy, as_hierarchy, periods_of
+from onward.benchmarks.iirc_stream import Plan, cut_iirc, require_known
+from onward.data.iirc_hierarchy import Hierarchy, as_hierarchy, columns_by_class, periods_of
 from onward.data.iirc_split import CIFAR, Shares
 from onward.errors import OnwardError
 from onward.protocols import COMPLETE, INCOMPLETE
@@ -88,7 +88,7 @@ def split(
                 f"{type(inputs).__name__ if found is None else found}"
             )
         wide["input"] = inputs
-    columns = table_of(names, codes, held)
+    columns = columns_by_class(names, codes, held)
     digest = hashlib.sha256(repr(names).encode() + codes.tobytes() + held.tobytes()).hexdigest()
     table = Table(columns, wide, digest, shown=())
     require_known(table, known)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from onward.data.hashing import hash_rows
+from onward.data.iirc_hierarchy import columns_by_class
 from onward.data.images import NoisyImages
 from onward.data.pickled import read_pickle
 from onward.errors import OnwardError
@@ -80,16 +80,12 @@ def read_cifar(folder: Path) -> Table:
     )
     codes = np.concatenate(labels)
     test = np.repeat([False, True], [len(part) for part in parts])
-    columns = {
-        "id": pa.array(np.arange(len(codes))).cast(pa.string()),
-        "subclass": pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names)),
-        "test": pa.array(test),
-    }
+    columns = columns_by_class(names, codes, test)
     content = hashlib.sha256(" ".join(names).encode())
     for array in (codes, test, *map(hash_rows, parts)):
         content.update(array.tobytes())
     images = PlanarImages(parts)
-    return Table(pa.table(columns), {"image": images}, content.hexdigest(), shown=())
+    return Table(columns, {"image": images}, content.hexdigest(), shown=())
 
 
 def _names(path: Path) -> list[str]:

@@ -1,13 +1,17 @@
 """Two levels of classes: superclasses, the subclasses below them, and subclasses below none."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from onward.errors import OnwardError, unknown
+from onward.types import Array
 
 # The names of the released files.
 _SUPERCLASSES, _OTHERS, _PERIODS = "super_classes", "other_sub_classes", "periods"
@@ -90,6 +94,18 @@ class Flat:
 
 Classes = Hierarchy | Flat
 Periods = tuple[tuple[str, ...], ...]
+
+
+def columns_by_class(
+    names: Sequence[str], codes: Array, test: Array, ids: Sequence[str] | None = None
+) -> pa.Table:
+    """Return the columns of samples that IIRC is cut by: their subclasses are given by number.
+
+    Without ids of their own, their places are their ids.
+    """
+    named = pa.array(np.arange(len(codes))).cast(pa.string()) if ids is None else pa.array(ids)
+    subclass = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names))
+    return pa.table({"id": named, "subclass": subclass, "test": pa.array(test)})
 
 
 def _require_one_place(name: str, superclass: str | None, above: Mapping[str, str | None]) -> None:

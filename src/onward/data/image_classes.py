@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import pyarrow as pa
 
 from onward.data.folder_images import SUFFIXES, FolderImages
+from onward.data.iirc_hierarchy import columns_by_class
 from onward.errors import OnwardError
 from onward.types import Rows, Table
 
@@ -43,16 +43,11 @@ def read_image_classes(root: Path, classes: Sequence[str], *, order: Order, size
         paths += [f"{side}/{here[place]}" for place in places]
         codes += [labels[place] for place in places]
         counts.append(len(here))
-    columns = {
-        "id": pa.array(paths),
-        "subclass": pa.DictionaryArray.from_arrays(
-            pa.array(codes, pa.int16()), pa.array(list(classes))
-        ),
-        "test": pa.array(np.repeat([False, True], counts)),
-    }
+    test = np.repeat([False, True], counts)
+    columns = columns_by_class(classes, np.array(codes, np.int16), test, paths)
     content.update(order.encode())
     images = FolderImages(root, paths, size, shorter=round(size * _SHORTER))
-    return Table(pa.table(columns), {"image": images}, content.hexdigest(), shown=())
+    return Table(columns, {"image": images}, content.hexdigest(), shown=())
 
 
 def released_order(paths: Sequence[str]) -> Rows:
