@@ -23,7 +23,7 @@ import pyarrow as pa
 from onward.benchmarks.clad_data import STREET, TEST, card_of, inspect_clad, require_judge, soda_of
 from onward.benchmarks.clad_recipes import OBJECT_RECIPES
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.parts import model_giving, numbers_of_classes, weights_option
+from onward.benchmarks.parts import model_giving, numbers_of_classes, unusual, weights_option
 from onward.benchmarks.progress import reading_images
 from onward.data.cache import cache_folder
 from onward.data.clad_crops import crops
@@ -98,6 +98,7 @@ def load(
                 "enough and not left out. See: onward check data clad --root DIR"
             )
     table = _table(soda, objects, side)
+    asked = unusual(load, judge=judge, min_area=min_area, drop_occluded=drop_occluded)
     return Benchmark(
         name="clad-c",
         data=name,
@@ -110,15 +111,9 @@ def load(
         recipes=OBJECT_RECIPES.of(protocol, model, weights),
         recipe=recipe,
         files=(soda.folder, cache_folder()),
-        options=_asked(side, judge, min_area, drop_occluded) | weights_option(weights),
+        # The size of the crops is always told.
+        options={"size": side, **asked, **weights_option(weights)},
     )
-
-
-def _asked(size: int, judge: str, min_area: float, drop_occluded: int | None) -> dict[str, Any]:
-    """Return what was asked beyond the usual; the size of the crops is always told."""
-    asked = {"judge": judge, "min_area": min_area, "drop_occluded": drop_occluded}
-    usual = {"judge": TEST, "min_area": 1024, "drop_occluded": 0}
-    return {"size": size, **{name: value for name, value in asked.items() if value != usual[name]}}
 
 
 def _table(soda: Soda, objects: pa.Table, size: int) -> Table:

@@ -20,7 +20,7 @@ from onward.benchmarks.clad_c import CLASSES
 from onward.benchmarks.clad_data import STREET, TEST, card_of, require_judge, soda_of
 from onward.benchmarks.clad_recipes import BOX_RECIPES
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.parts import given, model_giving, weights_option
+from onward.benchmarks.parts import model_giving, unusual, weights_option
 from onward.benchmarks.progress import reading_images
 from onward.data.cache import cache_folder
 from onward.data.clad_crops import Frames
@@ -77,13 +77,11 @@ def load(
     images = clad_d(soda)
     if not len(images):
         raise OnwardError(f"expected frames with boxes in {soda.folder}, found none")
-    asked = given(size=size, judge=None if judge == TEST else judge)
+    asked = unusual(load, size=size, judge=judge)
     return Benchmark(
         name="clad-d",
         data=name,
-        card=card_of(
-            name, "CLAD-D", _SUMMARY, _numbers(images), ("domain_matrix", "class_precision")
-        ),
+        card=card_of(name, "CLAD-D", _SUMMARY, _numbers(images), _PICTURES),
         task=Boxes(),
         protocol=DETECTION[protocol],
         raw=_table(soda, images, size),

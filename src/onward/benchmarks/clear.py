@@ -11,9 +11,7 @@ Known problems: The official splits deal photos and not people. On emoji, art ha
 some releases.
 """
 
-import os
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ import numpy as np
 from onward.benchmarks.backbones import load_backbone, with_backbone
 from onward.benchmarks.clear_official import IMAGE, at_rate_of, load_official
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.parts import both_sides, given, samples_at
+from onward.benchmarks.parts import both_sides, folder_of, samples_at, unusual
 from onward.benchmarks.recipes import reads_images, recipes_for
 from onward.data.cache import cache_folder
 from onward.data.emoji_history import (
@@ -36,7 +34,7 @@ from onward.data.emoji_history import (
 )
 from onward.data.past import read_past
 from onward.data.split import held_out
-from onward.errors import OnwardError, unknown
+from onward.errors import OnwardError
 from onward.fit import NEW_CLASSES
 from onward.protocols import PROTOCOLS
 from onward.seeds import Draws, draws
@@ -111,11 +109,9 @@ def load(
                 "them out, or choose the model linear or mlp"
             )
         features = IMAGE
-    official = given(features=features, size=size, missing=missing)
+    official = unusual(load, features=features, size=size, missing=missing)
     if data != "emoji":
-        if os.sep not in data and not Path(data).is_dir():
-            raise unknown("data of clear", data, ["emoji", "<a folder>"], "onward list data")
-        folder = Path(data).expanduser()
+        folder = folder_of("clear", data)
         if reads_images(model) and recipe == "cpu":
             official.setdefault("size", _SMALL)
         return load_official(folder, PROTOCOLS[protocol], recipes, recipe, **official)

@@ -28,7 +28,7 @@ from onward.benchmarks.iirc_recipes import recipes_for
 from onward.benchmarks.iirc_stream import Plan, cut_iirc
 from onward.benchmarks.iirc_yours import split
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.parts import given, model_giving
+from onward.benchmarks.parts import model_giving, unusual
 from onward.data.cache import cache_folder
 from onward.data.emoji_history import FOLDER
 from onward.errors import OnwardError
@@ -99,12 +99,13 @@ def load(
     order
         Of images in folders, inside a class: ``released``, see `released_order`, or ``sorted``.
     """
-    asked = given(
+    asked = unusual(
+        load,
         configuration=configuration,
         edition=edition,
-        incremental=incremental or None,
-        subclasses_only=subclasses_only or None,
-        judge=None if judge == "test" else judge,
+        incremental=incremental,
+        subclasses_only=subclasses_only,
+        judge=judge,
         hierarchy=None if hierarchy is None else str(hierarchy),
         validation=validation,
         subgroups=subgroups,

@@ -1,12 +1,12 @@
 """Which data IIRC is made of: recognised in a folder, read, and described."""
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from onward.benchmarks.iirc_stream import Plan, numbers_of, require_known
+from onward.benchmarks.parts import folder_of
 from onward.data.cifar import cifar_folder, read_cifar
 from onward.data.emoji_history import with_features, with_images
 from onward.data.iirc_emoji import emoji_hierarchy, load_iirc_emoji
@@ -16,6 +16,7 @@ from onward.data.iirc_orders import require_order
 from onward.data.iirc_split import CIFAR, IMAGENET
 from onward.data.image_classes import has_image_classes, read_image_classes
 from onward.errors import OnwardError, unknown
+from onward.table import images_as_inputs
 from onward.types import Card, Table
 
 IMAGE = "image"
@@ -37,10 +38,8 @@ def recognised(data: str) -> tuple[str, Path | None]:
     """Say which data it is (``emoji``, ``cifar`` or ``imagenet``), and where it lies."""
     if data == "emoji":
         return "emoji", None
-    root = Path(data).expanduser()
+    root = folder_of("iirc", data)
     if not root.is_dir():
-        if os.sep not in data:
-            raise unknown("data of iirc", data, ["emoji", "<a folder>"], "onward list data")
         raise OnwardError(f"expected a folder with data of iirc, found none at {root}")
     if has_image_classes(root):
         return "imagenet", root
@@ -122,17 +121,13 @@ def _require_all_folders(folder: Path, listed: list[str]) -> None:
 def preparing(kind: str, given: Mapping[str, Any]) -> Callable[[Table], Table]:
     """Return what gives samples their input: features of emoji, or pixels."""
     if kind != "emoji":
-        return _images
+        return images_as_inputs
     return with_images if given.get("features") == IMAGE else _features
 
 
 def _features(table: Table) -> Table:
     """Features on the scale of 2016, which is in no period, and not divided by their width."""
     return with_features(table, divide=False)
-
-
-def _images(table: Table) -> Table:
-    return table.with_input(table.wide[IMAGE])
 
 
 def described(kind: str, summary: str, table: Table, plan: Plan) -> Card:

@@ -1,12 +1,15 @@
 """What loaders and cuts of several benchmarks have in common."""
 
+import inspect
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.errors import OnwardError
+from onward.errors import OnwardError, unknown
 from onward.files import file_digest
 from onward.models import MODELS, ModelCard
 from onward.seeds import Draws, draws
@@ -15,9 +18,17 @@ from onward.types import Array, Rows, Samples, Split, Table, Undivided
 _GIVEN = {"classes": "names the class of a sample", "boxes": "finds boxes"}
 
 
-def given(**options: Any) -> dict[str, Any]:
-    """Return the options that were given: those that are not None."""
-    return {name: value for name, value in options.items() if value is not None}
+def unusual(load: Callable[..., Any], **options: Any) -> dict[str, Any]:
+    """Return the options that are not as a function has them by default.
+
+    Examples
+    --------
+    >>> def load(data, *, size=32, periods=None): ...
+    >>> unusual(load, size=64, periods=None)
+    {'size': 64}
+    """
+    usual = inspect.signature(load).parameters
+    return {name: value for name, value in options.items() if value != usual[name].default}
 
 
 def model_giving(what: str, model: str) -> ModelCard:
@@ -30,6 +41,14 @@ def model_giving(what: str, model: str) -> ModelCard:
             f"{', '.join(others)}"
         )
     return card
+
+
+def folder_of(benchmark: str, data: str) -> Path:
+    """Return the folder that data is in, or say that there is no data of this name."""
+    folder = Path(data).expanduser()
+    if os.sep not in data and not folder.is_dir():
+        raise unknown(f"data of {benchmark}", data, ["emoji", "<a folder>"], "onward list data")
+    return folder
 
 
 def weights_option(weights: str | None) -> dict[str, str]:
@@ -50,8 +69,12 @@ def numbers_of_classes(names: Array, classes: tuple[str, ...]) -> NDArray[np.int
 
 def in_order_of_time(table: Table, seed: int) -> Rows:
     """Return all rows in order of time; what has one time, or none, is in the seed's order."""
-    shuffled = draws(Draws.ORDER, seed).permutation(len(table))
-    return np.asarray(shuffled[np.argsort(table.values("time")[shuffled], kind="stable")])
+    return by_time(table, draws(Draws.ORDER, seed).permutation(len(table)))
+
+
+def by_time(table: Table, rows: Rows) -> Rows:
+    """Return rows in order of time; what has one time stays in their order."""
+    return np.asarray(rows[np.argsort(table.values("time")[rows], kind="stable")])
 
 
 def samples_at(rows: Array, labels: Array) -> Samples:

@@ -12,7 +12,6 @@ Known problems: Captions of the emoji edition are of today for all releases; art
 between some of them.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.parts import given, weights_option
+from onward.benchmarks.parts import folder_of, unusual, weights_option
 from onward.benchmarks.tic_emoji import SNAPSHOTS, cut_at_random, cut_emoji
 from onward.benchmarks.tic_filters import FILTERS
 from onward.benchmarks.tic_recipes import USUAL_SCALE, in_parts, macs_of_a_period, recipes_of
@@ -98,8 +97,9 @@ def load(
         A folder: see `onward.data.tic_folder.read_tic`.
     """
     recipes = recipes_of(scale, model, weights)
-    of_emoji = given(splits=splits, filtered=filtered)
-    of_folder = given(
+    of_emoji = unusual(load, splits=splits, filtered=filtered)
+    of_folder = unusual(
+        load,
         size=size,
         calendar=calendar,
         shards=shards,
@@ -109,12 +109,11 @@ def load(
     )
     if data == "emoji":
         _refuse(of_folder, "the emoji edition", "a folder")
-        made = _emoji(recipes, recipe, splits, filtered or "all")
-    elif os.sep in data or Path(data).expanduser().is_dir():
-        _refuse(of_emoji, "a folder", "the emoji edition")
-        made = _folder(data, recipes, recipe, of_folder)
+        made = _emoji(recipes, recipe, of_emoji)
     else:
-        raise unknown("data of tic", data, ["emoji", "<a folder>"], "onward list data")
+        folder = folder_of("tic", data)
+        _refuse(of_emoji, "a folder", "the emoji edition")
+        made = _folder(data, folder, recipes, recipe, of_folder)
     limits = {"macs": float(macs_of_a_period(made.recipes[recipe]))}
     return replace(
         made,
@@ -130,9 +129,8 @@ def _refuse(options: Mapping[str, Any], here: str, there: str) -> None:
         )
 
 
-def _emoji(
-    recipes: Mapping[str, Recipe], recipe: str, splits: int | None, filtered: str
-) -> Benchmark:
+def _emoji(recipes: Mapping[str, Recipe], recipe: str, options: Mapping[str, Any]) -> Benchmark:
+    splits, filtered = options.get("splits"), options.get("filtered", "all")
     if filtered not in FILTERS:
         raise unknown("filter", filtered, FILTERS, "docs/benchmarks/tic_guide.md")
     if splits is not None:
@@ -161,16 +159,20 @@ def _emoji(
         recipes=recipes,
         recipe=recipe,
         files=(FOLDER, cache_folder()),
-        options=given(splits=splits, filtered=None if filtered == "all" else filtered),
+        options={name: value for name, value in options.items() if value != "all"},
     )
 
 
 def _folder(
-    data: str, recipes: Mapping[str, Recipe], recipe: str, options: Mapping[str, Any]
+    data: str,
+    folder: Path,
+    recipes: Mapping[str, Recipe],
+    recipe: str,
+    options: Mapping[str, Any],
 ) -> Benchmark:
     side = options.get("size", _SMALL_SIDE if recipe == "cpu" else _SIDE)
     read: dict[str, Any] = {name: value for name, value in options.items() if name != "size"}
-    found = read_tic(Path(data).expanduser(), side=side, **read)
+    found = read_tic(folder, side=side, **read)
     return Benchmark(
         name="tic",
         # In the spec, where two people who compare their numbers look.

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.parts import given
+from onward.benchmarks.parts import unusual
 from onward.benchmarks.recipes import reads_images, recipes_for
 from onward.benchmarks.yours_stream import cut_yours
 from onward.data.cache import cache_folder
@@ -31,8 +31,6 @@ from onward.types import Benchmark, Card, Protocol, Undivided
 
 _SUMMARY = "Which class has a sample of your own dated data, as time goes on?"
 HAND_MADE = "hog"
-_SIDE = 32
-_TEXT_WIDTH = 512
 
 
 def load(
@@ -49,10 +47,10 @@ def load(
     feature_columns: Sequence[str] = (),
     periods: str | int | None = None,
     features: str = HAND_MADE,
-    size: int = _SIDE,
+    size: int = 32,
     missing: str = "stop",
     day_first: bool | None = None,
-    text_width: int = _TEXT_WIDTH,
+    text_width: int = 512,
 ) -> Benchmark:
     """Load a table, a dataset or a folder of photos of your own, see ``docs/howto/your_data.md``.
 
@@ -95,19 +93,20 @@ def load(
         How many columns the words of texts share.
     """
     named = [feature_columns] if isinstance(feature_columns, str) else list(feature_columns)
-    options = given(
+    options = unusual(
+        load,
         time_column=time_column,
         label_column=label_column,
         image_column=image_column,
         group_column=group_column,
         id_column=id_column,
-        feature_columns=named or None,
+        feature_columns=named or (),
         periods=periods,
-        features=None if features == HAND_MADE else features,
-        size=None if size == _SIDE else size,
-        missing=None if missing == "stop" else missing,
+        features=features,
+        size=size,
+        missing=missing,
         day_first=day_first,
-        text_width=None if text_width == _TEXT_WIDTH else text_width,
+        text_width=text_width,
     )
     recipes = recipes_for(model, PROTOCOLS[protocol])
     if reads_images(model):

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from onward.benchmarks.parts import by_time
 from onward.benchmarks.variants import as_asked
 from onward.checks import tiny_labels
 from onward.checks.digests import digest
@@ -165,12 +166,11 @@ def cut(table: Table, protocol: Protocol, seed: int, *, arrive: bool = True) -> 
 
     Of a split that is released with the data there is one; seeds change the order.
     """
-    year, time, names = table.values("year"), table.values("time"), table.values("label")
+    year, names = table.values("year"), table.values("label")
     released = isinstance(protocol.split, Released)
     split, deal = (Holdout(0.3), 0) if released else (protocol.split, seed)
     test = held_out(table.values("group"), split, deal)
-    shuffled = np.random.default_rng(seed).permutation(len(table))
-    order = shuffled[np.argsort(time[shuffled], kind="stable")]
+    order = by_time(table, np.random.default_rng(seed).permutation(len(table)))
     classes = () if arrive else _CLASSES
     periods = []
     for index, number in enumerate(range(_FIRST_YEAR + 1, _FIRST_YEAR + 1 + PERIODS)):

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from onward.benchmarks.parts import by_time
 from onward.checks.digests import digest
 from onward.checks.tiny import card_of
 from onward.protocols import DOMAINS
@@ -65,8 +66,7 @@ def tiny_boxes(protocol: Protocol = DOMAINS) -> Benchmark:
 def cut(table: Table, protocol: Protocol, seed: int) -> Stream:
     """Make every light a period; seeds change the order of frames of one day."""
     boxes = padded([np.array(rows) for rows in table.columns.column("boxes").to_pylist()])
-    shuffled = np.random.default_rng(seed).permutation(len(table))
-    order = shuffled[np.argsort(table.values("time")[shuffled], kind="stable")]
+    order = by_time(table, np.random.default_rng(seed).permutation(len(table)))
 
     def samples(light: str, part: str) -> Samples:
         here = (table.values("light") == light) & (table.values("part") == part)

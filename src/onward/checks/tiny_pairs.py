@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from onward.benchmarks.parts import by_time
 from onward.benchmarks.tic_recipes import macs_of_a_period
 from onward.checks.digests import digest
 from onward.checks.tiny import card_of
@@ -71,8 +72,7 @@ def cut(table: Table, protocol: Protocol, seed: int) -> Stream:
     kind, year, number = (table.values(name) for name in ("kind", "year", "number"))
     label = table.values("shape")
     rng = np.random.default_rng(seed)
-    order = rng.permutation(len(table))
-    order = order[np.argsort(table.values("time")[order], kind="stable")]
+    order = by_time(table, rng.permutation(len(table)))
     dealt = rng.permutation(_LEARNED + _TESTED + _JUDGED)
     parts = np.split(dealt, [_LEARNED, _LEARNED + _TESTED])
     prompts = np.flatnonzero(kind == "prompt")
