@@ -1,7 +1,7 @@
 """How a model is trained: pure data."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from onward.errors import OnwardError
@@ -122,6 +122,10 @@ class Recipe:
     def _given(self, names: tuple[str, ...]) -> list[str]:
         """Return those that are not left open."""
         return [name for name in names if getattr(self, name) is not None]
+
+    def begun_with(self, model: str | None, weights: str | None) -> "Recipe":
+        """Return it with another model, or with a file of weights to start from."""
+        return replace(self, model=model or self.model, weights=weights)
 
     def epochs_of(self, call: int) -> int:
         """Return the number of epochs of one call of `learn`, counted from 0."""
