@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from onward.errors import OnwardError
 from onward.fit import CLASS_OUTPUTS, ONE_CLASS
 from onward.metrics.clad import CHALLENGE_IOU
 from onward.metrics.detection import average_precision, mean_average_precision
-from onward.tasks.known import require_finite
+from onward.tasks.known import AsTested, WithoutClasses, require_finite
 from onward.types import Array, Loss
 
 TRUE_COLUMNS = ("class", "left", "top", "right", "bottom", "crowd")
@@ -21,7 +21,7 @@ FOUND_COLUMNS = ("class", "score", "left", "top", "right", "bottom")
 
 
 @dataclass(frozen=True)
-class Boxes:
+class Boxes(AsTested, WithoutClasses):
     """Each sample is an image with any number of boxes, each of one class: detection.
 
     Labels and decisions are arrays of one row per box, the class -1 where an image has fewer than
@@ -36,6 +36,7 @@ class Boxes:
 
     name: str = "boxes"
     headline: str = "map50"
+    targets: ClassVar[str] = "boxes"
     lacks: ClassVar[Mapping[str, str]] = {
         CLASS_OUTPUTS: "a detector says what is at each of many places",
         ONE_CLASS: "an image has boxes of many classes",
@@ -51,22 +52,6 @@ class Boxes:
         if temperature != 1:
             raise OnwardError(f"expected a temperature of 1 where boxes are, found {temperature}")
         return self.loss(outputs, as_truth(teacher))
-
-    def as_test(self, outputs: Any, targets: Any) -> tuple[Any, Any]:
-        """Return both as they are."""
-        return outputs, targets
-
-    def wanted(self, outputs: Any, targets: Any) -> NoReturn:
-        """Raise: boxes are no probabilities of classes."""
-        raise OnwardError("expected a task whose targets are classes, found boxes")
-
-    def probabilities(self, outputs: Any) -> NoReturn:
-        """Raise, for the same reason."""
-        self.wanted(outputs, None)
-
-    def towards(self, outputs: Any, wanted: Any) -> NoReturn:
-        """Raise, for the same reason."""
-        self.wanted(outputs, wanted)
 
     def decode(self, outputs: Any, classes: tuple[str, ...], *tests: int) -> Array:
         """Accept rows of class, score and corners, or torchvision's dictionaries; return rows."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from onward.errors import OnwardError
 from onward.fit import CLASS_OUTPUTS, CLASS_ROWS, CLASSES, NEW_CLASSES, ONE_CLASS, PLACES
 from onward.metrics.inputs import mean, share
 from onward.metrics.retrieval import best_candidates
-from onward.tasks.known import require_finite
+from onward.tasks.known import WithoutClasses, require_finite
 from onward.types import Array, Loss
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ BY_IMAGE, BY_TEXT = 0, 1
 
 
 @dataclass(frozen=True)
-class ImageText:
+class ImageText(WithoutClasses):
     """Each sample is an image, a text, or a pair of both: contrastive learning, retrieval to judge.
 
     Outputs are arrays (sample, 2, width): what is made of the image and of the text, as directions,
@@ -43,6 +43,7 @@ class ImageText:
 
     name: str = "image_text"
     headline: str = "recall1"
+    targets: ClassVar[str] = "images and texts"
     lacks: ClassVar[Mapping[str, str]] = {
         PLACES: "a pair is one thing as a whole",
         CLASSES: "a pair of image and text belongs to no class",
@@ -89,18 +90,6 @@ class ImageText:
         bag = np.zeros((2 * pairs, *found.shape[1:]), found.dtype)
         bag[:pairs, 0], bag[pairs:, 1] = found[:, 0], found[:, 1]
         return bag, np.tile(np.arange(pairs), 2)[:, None]
-
-    def wanted(self, outputs: Any, targets: Any) -> NoReturn:
-        """Raise: pairs are no probabilities of classes."""
-        raise OnwardError("expected a task whose targets are classes, found images and texts")
-
-    def probabilities(self, outputs: Any) -> NoReturn:
-        """Raise, for the same reason."""
-        self.wanted(outputs, None)
-
-    def towards(self, outputs: Any, wanted: Any) -> NoReturn:
-        """Raise, for the same reason."""
-        self.wanted(outputs, wanted)
 
     def decode(self, outputs: Any, classes: tuple[str, ...], *tests: int) -> Array:
         """Return for each sample who asks, and the best candidates of its test, best first."""

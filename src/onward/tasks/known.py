@@ -1,14 +1,40 @@
 """What task kinds share: outputs that are numbers, and a teacher that knows fewer classes."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from onward.errors import DivergedError
+from onward.errors import DivergedError, OnwardError
 from onward.types import Array, Loss, Task
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+class AsTested:
+    """Abstract: samples that could be learned from are a test as they are."""
+
+    def as_test(self, outputs: Any, targets: Any) -> tuple[Any, Any]:
+        """Return both as they are."""
+        return outputs, targets
+
+
+class WithoutClasses:
+    """Abstract: targets are no probabilities of classes, but what `targets` says."""
+
+    targets: ClassVar[str]
+
+    def wanted(self, outputs: Any, targets: Any) -> NoReturn:
+        """Raise: there are no classes."""
+        raise OnwardError(f"expected a task whose targets are classes, found {self.targets}")
+
+    def probabilities(self, outputs: Any) -> NoReturn:
+        """Raise, for the same reason."""
+        self.wanted(outputs, None)
+
+    def towards(self, outputs: Any, wanted: Any) -> NoReturn:
+        """Raise, for the same reason."""
+        self.wanted(outputs, wanted)
 
 
 def require_finite(found: Array, what: str, who: str = "model") -> None:

@@ -11,7 +11,7 @@ from onward.errors import OnwardError
 from onward.fit import ONE_CLASS, PLACES
 from onward.metrics.iirc import exact_match, jaccard, pw_jaccard
 from onward.metrics.inputs import share
-from onward.tasks.known import distance_on_known, require_finite
+from onward.tasks.known import AsTested, distance_on_known, require_finite
 from onward.types import Array, Loss
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ManyLabels:
+class ManyLabels(AsTested):
     """Each sample has a set of labels: every class is asked for on its own.
 
     Learned by binary cross-entropy over the classes known so far, decided at a probability of one
@@ -44,10 +44,6 @@ class ManyLabels:
     def distance(self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0) -> Loss:
         """Return the same towards the teacher's probabilities, on the classes both know."""
         return distance_on_known(self, outputs, teacher, temperature)
-
-    def as_test(self, outputs: Any, targets: Any) -> tuple[Any, Any]:
-        """Return both as they are."""
-        return outputs, targets
 
     def wanted(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return labels as a matrix of zeros and ones, in the shape of the outputs."""

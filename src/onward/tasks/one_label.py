@@ -9,7 +9,7 @@ import numpy as np
 from onward.errors import OnwardError
 from onward.fit import PLACES
 from onward.metrics.inputs import share
-from onward.tasks.known import distance_on_known, require_finite
+from onward.tasks.known import AsTested, distance_on_known, require_finite
 from onward.types import Array, Loss
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class OneLabel:
+class OneLabel(AsTested):
     """Each sample has exactly one label: cross-entropy to learn, accuracy to judge.
 
     Outputs of the gradient learner are logits. The tensors bring their own operations, so this
@@ -40,10 +40,6 @@ class OneLabel:
     def distance(self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0) -> Loss:
         """Return the mean cross-entropy to the teacher's softmax, on the classes both know."""
         return distance_on_known(self, outputs, teacher, temperature)
-
-    def as_test(self, outputs: Any, targets: Any) -> tuple[Any, Any]:
-        """Return both as they are."""
-        return outputs, targets
 
     def wanted(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return labels as a matrix of zeros and ones, in the shape of the outputs."""
