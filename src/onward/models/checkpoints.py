@@ -24,11 +24,6 @@ _NUMBERED = {"0": "conv1", "1": "bn1", "4": "layer1", "5": "layer2", "6": "layer
 _NAMED = 3
 # How many batches a statistic was made of: files of early torch lack it, nothing reads it.
 _COUNT = "num_batches_tracked"
-# Mean and deviation of the photos that CLIP was trained on.
-_CLIP_SCALE = (
-    (0.48145466, 0.4578275, 0.40821073),
-    (0.26862954, 0.26130258, 0.27577711),
-)
 
 
 def pretrained_encoder(folder: Path) -> tuple[Encoder, int]:
@@ -73,7 +68,8 @@ def published_clip(path: Path) -> Callable[[Tensor], Tensor]:
         {n.removeprefix(prefix): v for n, v in weights.items() if n.startswith(prefix)},
         path,
     )
-    mean, deviation = (torch.tensor(values).view(3, 1, 1) for values in _CLIP_SCALE)
+    scale = library.OPENAI_DATASET_MEAN, library.OPENAI_DATASET_STD
+    mean, deviation = (torch.tensor(values).view(3, 1, 1) for values in scale)
 
     def read(pixels: Tensor) -> Tensor:
         return functional.normalize(visual((pixels - mean) / deviation), dim=1)

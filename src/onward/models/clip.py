@@ -16,8 +16,8 @@ from onward.errors import OnwardError
 from onward.models.clip_config import CONFIGS, SMALL, ClipConfig
 from onward.models.device import device
 from onward.models.open_clip_loader import open_clip
-from onward.models.pixels import normalised, scale_of
-from onward.models.shared import Trained, drawing_from, few, forward_macs, overwrite
+from onward.models.pixels import Scale, normalised, scale_of
+from onward.models.shared import Trained, drawing_from, few, forward_macs, gradients_of, overwrite
 from onward.pairs import PairLayout
 from onward.table import Array
 
@@ -142,7 +142,7 @@ class Clip(Trained):
         if feature_slope is not None:
             slope = slope.clone()
             slope[:, 0] += feature_slope
-        for name, gradient in self._gradients(self._graph, slope, retain=True).items():
+        for name, gradient in gradients_of(self._net, self._graph, slope, again=True).items():
             self.parameters[name].grad = gradient
 
     def forget(self) -> None:
@@ -160,7 +160,7 @@ class Clip(Trained):
         for pair, slope in zip(inputs, slopes, strict=True):
             with torch.enable_grad():
                 graph = self._look(pair[None])
-            for name, gradient in self._gradients(graph, slope[None]).items():
+            for name, gradient in gradients_of(self._net, graph, slope[None]).items():
                 squares[name].addcmul_(gradient, gradient)
         return squares
 
@@ -244,15 +244,6 @@ class Clip(Trained):
     def _read(self, texts: list[str]) -> torch.Tensor:
         return self._tokens(texts).to(self._device.name)
 
-    def _gradients(
-        self, graph: torch.Tensor, slope: torch.Tensor, *, retain: bool = False
-    ) -> dict[str, torch.Tensor]:
-        learned = dict(self._net.named_parameters())
-        found = torch.autograd.grad(
-            graph, [*learned.values()], slope, retain_graph=retain, materialize_grads=True
-        )
-        return dict(zip(learned, found, strict=True))
-
 
 def tower_macs(net: Any, side: tuple[int, int], context: int) -> tuple[int, int]:
     """Return the multiply-accumulates of an image and of a text of so many numbers, forward."""
@@ -282,7 +273,7 @@ def _pair(side: int | tuple[int, int]) -> tuple[int, int]:
     return (side, side) if isinstance(side, int) else (int(side[0]), int(side[1]))
 
 
-def _scale_of_images(visual: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _scale_of_images(visual: Any) -> Scale:
     """Return mean and deviation of the images that a tower is used to."""
     library = open_clip()
     mean = getattr(visual, "image_mean", None) or library.OPENAI_DATASET_MEAN

@@ -5,6 +5,7 @@ import itertools
 from torch import nn
 
 from onward.models.network import Network
+from onward.models.pixels import ANY_IMAGES
 
 _WIDTHS = (3, 16, 32, 64, 96, 96)
 _STRIDES = (1, 2, 2, 2, 1)
@@ -18,8 +19,7 @@ class ConvNet(Network):
 
     NAME = "ConvNet"
     FEATURES = _WIDTHS[-1]
-    # Any images: the middle of all bytes, and about their deviation.
-    SCALE = ((0.5, 0.5, 0.5), (0.25, 0.25, 0.25))
+    SCALE = ANY_IMAGES
 
     def _body(self) -> nn.Module:
         layers: list[nn.Module] = []

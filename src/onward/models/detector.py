@@ -11,8 +11,8 @@ from torch.nn import functional
 
 from onward.errors import OnwardError
 from onward.models.balanced_sampler import BalancedSampler
-from onward.models.pixels import normalised, scale_of
-from onward.models.shared import Trained, drawing_from, few, forward_macs, overwrite
+from onward.models.pixels import Scale, normalised, scale_of
+from onward.models.shared import Trained, drawing_from, few, forward_macs, gradients_of, overwrite
 from onward.models.sight import Sight
 
 # COCO's limit of what is counted in an image.
@@ -48,8 +48,7 @@ class Detector(Trained):
     """
 
     NAME: str
-    # Mean and deviation of the images per colour, between 0 and 1.
-    SCALE: tuple[tuple[float, ...], tuple[float, ...]]
+    SCALE: Scale
     # What the shorter side of images is scaled to: None, not at all.
     SIDE: int | None = None
     # What sides are padded to a multiple of.
@@ -150,11 +149,7 @@ class Detector(Trained):
         """Set the gradient of a loss on all parameters that it depends on."""
         if feature_slope is not None:
             raise OnwardError(f"expected no slope at the features of {self.NAME}, found one")
-        learned = {n: p for n, p in self._net.named_parameters() if p.requires_grad}
-        gradients = torch.autograd.grad(
-            slope, [*learned.values()], retain_graph=True, materialize_grads=True
-        )
-        for name, gradient in zip(learned, gradients, strict=True):
+        for name, gradient in gradients_of(self._net, slope, again=True).items():
             self.parameters[name].grad = gradient
 
     def forget(self) -> None:

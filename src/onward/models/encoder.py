@@ -7,10 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from onward.errors import unknown
+from onward.models.pixels import IMAGENET
 from onward.models.torchvision_loader import torchvision
-
-# Of ImageNet's photos; every published backbone but CLIP's expects pixels on this scale.
-MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 class Encoder(nn.Module):
@@ -49,7 +47,8 @@ class Encoder(nn.Module):
         return torch.cat([_fields(one, grid) for one, grid in maps if grid], 1)
 
     def _maps(self, pixels: Tensor) -> Sequence[Tensor]:
-        mean, deviation = (pixels.new_tensor(v).view(3, 1, 1) for v in (MEAN, DEVIATION))
+        # Every published backbone but CLIP's expects pixels on this scale.
+        mean, deviation = (pixels.new_tensor(values).view(3, 1, 1) for values in IMAGENET)
         return self._stages(self.trunk, (pixels - mean) / deviation)
 
 

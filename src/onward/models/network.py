@@ -11,8 +11,8 @@ from torch.nn import functional
 
 from onward.errors import OnwardError
 from onward.models.heads import OnHead, make_head
-from onward.models.pixels import normalised, scale_of
-from onward.models.shared import few, forward_macs
+from onward.models.pixels import Scale, normalised, scale_of
+from onward.models.shared import few, forward_macs, gradients_of
 
 # So many pixels are embedded at a time: what a first layer makes of them stays in the cache.
 _AT_ONCE = 2**16
@@ -50,8 +50,7 @@ class Network(OnHead):
     NAME: str
     # How many features the body gives.
     FEATURES: int
-    # Mean and deviation of the images per colour, between 0 and 1.
-    SCALE: tuple[tuple[float, ...], tuple[float, ...]]
+    SCALE: Scale
     # What the deviation of a convolution's weights is taken from: its inputs or its outputs.
     FAN: Literal["fan_in", "fan_out"] = "fan_out"
     # Whether a linear head draws its weights from a normal distribution.
@@ -121,9 +120,7 @@ class Network(OnHead):
             raise RuntimeError("backward was called before forward")
         self._head.backward(slope)
         below = self._slope_below(slope, self.features, feature_slope)
-        weights = dict(self._net.named_parameters())
-        gradients = torch.autograd.grad(self._graph, [*weights.values()], below, retain_graph=True)
-        for name, gradient in zip(weights, gradients, strict=True):
+        for name, gradient in gradients_of(self._net, self._graph, below, again=True).items():
             self.parameters[name].grad = gradient
 
     def forget(self) -> None:
@@ -135,17 +132,16 @@ class Network(OnHead):
         self, inputs: torch.Tensor, slopes: torch.Tensor
     ) -> dict[str, torch.Tensor]:
         """Return the summed squares of each sample's gradient, with fixed statistics."""
-        weights = dict(self._net.named_parameters())
-        squares = {name: torch.zeros_like(self.parameters[name]) for name in weights}
+        body = [name for name, _ in self._net.named_parameters()]
+        squares = {name: torch.zeros_like(self.parameters[name]) for name in body}
         met = []
         for sample, slope in zip(inputs, slopes, strict=True):
             with torch.enable_grad():
                 features = self._run(sample[None], training=False)
             met.append(features.detach())
             below = self._head.slope_below(slope[None], met[-1])
-            gradients = torch.autograd.grad(features, [*weights.values()], below)
-            for square, gradient in zip(squares.values(), gradients, strict=True):
-                square.addcmul_(gradient, gradient)
+            for name, gradient in gradients_of(self._net, features, below).items():
+                squares[name].addcmul_(gradient, gradient)
         return squares | self._head.squared_gradient(torch.cat(met), slopes)
 
     def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> "Network":

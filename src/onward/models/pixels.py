@@ -6,6 +6,13 @@ import torch
 from onward.errors import OnwardError
 from onward.types import Array
 
+Scale = tuple[tuple[float, ...], tuple[float, ...]]
+"""Mean and deviation of images per colour, between 0 and 1."""
+IMAGENET: Scale = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+"""Of ImageNet's photos."""
+ANY_IMAGES: Scale = ((0.5, 0.5, 0.5), (0.25, 0.25, 0.25))
+"""The middle of all bytes, and about their deviation."""
+
 
 def to_pixels(images: Array) -> torch.Tensor:
     """Return images as numbers between 0 and 1 of shape (n, 3, height, width).
@@ -32,11 +39,9 @@ def to_pixels(images: Array) -> torch.Tensor:
     return pixels.contiguous()
 
 
-def scale_of(
-    mean_and_deviation: tuple[tuple[float, ...], tuple[float, ...]],
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return mean and deviation per colour, given between 0 and 1, as those of bytes."""
-    mean, deviation = (torch.tensor(values).view(3, 1, 1) * 255 for values in mean_and_deviation)
+def scale_of(scale: Scale) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return mean and deviation as those of bytes."""
+    mean, deviation = (torch.tensor(values).view(3, 1, 1) * 255 for values in scale)
     return mean, deviation
 
 

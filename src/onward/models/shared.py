@@ -29,6 +29,20 @@ def overwrite(model: Model, weights: Mapping[str, torch.Tensor]) -> None:
         values.copy_(weights[name])
 
 
+def gradients_of(
+    net: nn.Module, graph: torch.Tensor, slope: torch.Tensor | None = None, *, again: bool = False
+) -> dict[str, torch.Tensor]:
+    """Return the gradient of all parameters that are learned, by name, for a slope at a graph.
+
+    A graph that is a number needs no slope. It may be asked `again` if that is said now.
+    """
+    learned = {name: values for name, values in net.named_parameters() if values.requires_grad}
+    found = torch.autograd.grad(
+        graph, [*learned.values()], slope, retain_graph=again, materialize_grads=True
+    )
+    return dict(zip(learned, found, strict=True))
+
+
 def few(rows: torch.Tensor, size: int) -> list[torch.Tensor]:
     """Return rows in parts of this size; of no rows, one part without any.
 

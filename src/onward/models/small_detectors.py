@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn import functional
 
 from onward.models.detector import Detector
+from onward.models.pixels import ANY_IMAGES
 from onward.models.swin_maps import SwinMaps
 from onward.models.torchvision_loader import torchvision
 
@@ -22,8 +23,7 @@ class SmallDetector(Detector):
     Of 150 proposals 40 are looked at.
     """
 
-    # Any images: the middle of all bytes, and about their deviation.
-    SCALE = ((0.5, 0.5, 0.5), (0.25, 0.25, 0.25))
+    SCALE = ANY_IMAGES
     STRIDE = 16
 
     def _stages(self) -> tuple[nn.Module, tuple[int, int]]:

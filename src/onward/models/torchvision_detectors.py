@@ -9,6 +9,7 @@ from torch import nn
 
 from onward.models.checkpoints import fit, read_weights
 from onward.models.detector import Detector
+from onward.models.pixels import IMAGENET
 from onward.models.swin_maps import SwinMaps
 from onward.models.torchvision_loader import torchvision
 
@@ -36,8 +37,7 @@ class PyramidRCNN(Detector):
     Object Detection, CVPR 2017.
     """
 
-    # Of ImageNet.
-    SCALE = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    SCALE = IMAGENET
     SIDE = 800
     STRIDE = 32
     # Names in a file that belong to the classifier of a backbone, and not to its maps.

@@ -5,6 +5,7 @@ from typing import Any
 from torch import nn
 
 from onward.models.network import Network
+from onward.models.pixels import IMAGENET
 from onward.models.torchvision_loader import torchvision
 
 
@@ -18,8 +19,7 @@ class TorchvisionResNet(Network):
 
     # What torchvision calls it.
     MADE: str
-    # Of ImageNet.
-    SCALE = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    SCALE = IMAGENET
 
     def _body(self) -> nn.Module:
         net: Any = getattr(torchvision().models, self.MADE)()
