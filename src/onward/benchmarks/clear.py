@@ -29,6 +29,7 @@ from onward.data.emoji_history import (
     card,
     group_numbers,
     load_emoji,
+    release_days,
     with_features,
     with_images,
 )
@@ -158,20 +159,17 @@ def cut_emoji(table: Table, protocol: Protocol, seed: int) -> Stream:
     test = held_out(table.values("group"), protocol.split, seed)
     # All drawings of a snapshot have one date: their order inside it is the seed's.
     order = draws(Draws.ORDER, seed).permutation(len(table))
-    days = table.values("time").astype("datetime64[D]")
+    days = release_days(table)
     periods = []
-    for index, number in enumerate(range(1, int(snapshot.max()) + 1)):
+    for index, number in enumerate(range(1, len(days))):
         here = order[snapshot[order] == number]
-        last = number == snapshot.max()
-        after = days[snapshot == (number if last else number + 1)].max()
-        start = days[here].min()
         learned, tested = both_sides(here, labels, test, protocol.split)
         periods.append(
             Period(
                 index=index,
-                name=str(start)[:7],
-                start=start.item(),
-                end=after.item(),
+                name=str(days[number])[:7],
+                start=days[number].item(),
+                end=days[number : number + 2].max().item(),
                 train=learned,
                 test=tested,
                 classes=GROUPS,

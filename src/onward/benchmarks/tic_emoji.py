@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.data.bags import ZERO_SHOT, retrieval_test, zero_shot_test
-from onward.data.emoji_history import GROUPS, TWEMOJI, group_numbers
+from onward.data.emoji_history import GROUPS, TWEMOJI, group_numbers, release_days
 from onward.data.split import held_out, uniform
 from onward.data.tic_emoji import CAPTION, DRAWING, PAIR, PROMPT, RENDERING
 from onward.seeds import Draws, draws
@@ -35,12 +35,10 @@ def cut_emoji(
     kept = keeps(table, asked.unseen)
     snapshot, kind = table.values("snapshot"), table.values("kind")
     order = draws(Draws.ORDER, seed).permutation(len(table))
-    days = table.values("time").astype("datetime64[D]")
-    periods, last = [], int(snapshot.max())
-    for number in range(last + 1):
+    days = release_days(table)
+    periods = []
+    for number, start in enumerate(days):
         here = (snapshot == number) & (kind == PAIR)
-        after = days[(snapshot == min(number + 1, last)) & (kind == PAIR)].max()
-        start = days[here].min()
         learned = order[(here & kept & ~asked.unseen)[order]]
         known, rest = asked.pool(number, RENDERING, seen=True)
         new, _ = asked.pool(number, DRAWING, seen=False)
@@ -49,7 +47,7 @@ def cut_emoji(
                 index=number,
                 name=str(start)[:7],
                 start=start.item(),
-                end=after.item(),
+                end=days[number : number + 2].max().item(),
                 train=Samples(learned, asked.labels[learned]),
                 test=asked.retrieval(known),
                 classes=GROUPS,

@@ -83,6 +83,12 @@ def captions(table: Table) -> list[str]:
     return [f"{name}. {', '.join(words)}" if words else name for name, words in named]
 
 
+def release_days(table: Table) -> NDArray[np.datetime64]:
+    """Return the day of every snapshot, which all its drawings have."""
+    snapshots, first = np.unique(table.values("snapshot"), return_index=True)
+    return table.values("time").astype("datetime64[D]")[first[snapshots >= 0]]
+
+
 def group_numbers(labels: Array) -> Array:
     """Return which of `GROUPS` each label is."""
     index = {name: number for number, name in enumerate(GROUPS)}

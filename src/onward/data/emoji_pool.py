@@ -5,15 +5,21 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from PIL import Image
 
 from onward.data.chosen_pairs import write_tar
-from onward.data.emoji_history import as_rgb, captions, load_emoji, publish_drawings
+from onward.data.emoji_history import (
+    as_rgb,
+    captions,
+    load_emoji,
+    publish_drawings,
+    release_days,
+)
 from onward.data.images import encoded
 from onward.data.variations import recoloured, similarities, warped
 from onward.types import Array
@@ -107,7 +113,7 @@ def make_emoji_pool(
             texts = {"url": [p.url for p in held], "text": [p.text for p in held]}
             pq.write_table(pa.table(texts), draft / SNAPSHOTS / f"{month}.parquet")
         dated = [p for p in shown if rng.random() < _KNOWN]
-        days = _days()
+        days = release_days(load_emoji())
         ages = rng.integers(0, 7, len(dated)).tolist()
         dates = [days[p.release] - np.timedelta64(a, "D") for p, a in zip(dated, ages, strict=True)]
         known = {"uid": [p.uid for p in dated], "date": np.array(dates, "datetime64[D]")}
@@ -128,15 +134,7 @@ def make_emoji_pool(
     return counts
 
 
-def _days() -> list[Any]:
-    """Return when each release was."""
-    emoji = load_emoji()
-    releases, first = np.unique(emoji.values("snapshot"), return_index=True)
-    days = emoji.values("time").astype("datetime64[D]")[first]
-    return [day for day, release in zip(days, releases, strict=True) if release >= 0]
-
-
-def _months(days: Sequence[Any]) -> tuple[list[str], list[int]]:
+def _months(days: NDArray[np.datetime64]) -> tuple[list[str], list[int]]:
     """Return the months of crawls, and the first crawl of each release."""
     months: set[str] = set()
     for day in days:
@@ -151,7 +149,7 @@ def _pairs(count: int, rng: np.random.Generator) -> tuple[list[_Pair], list[str]
     emoji = load_emoji()
     said, names = captions(emoji), emoji.columns.column("name").to_pylist()
     changed = emoji.values("change") != "unchanged"
-    months, begins = _months(_days())
+    months, begins = _months(release_days(emoji))
     found: list[_Pair] = []
     for release, begin in enumerate(begins):
         rows = np.flatnonzero(emoji.values("snapshot") == release)
