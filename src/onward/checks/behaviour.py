@@ -6,7 +6,7 @@ import numpy as np
 
 from onward.budget import Budget
 from onward.checks.digests import digest
-from onward.checks.method_subject import NO_END, MethodSubject, observe
+from onward.checks.method_subject import NO_END, MethodSubject, let_learn, observe
 from onward.checks.report import Skipped, expected
 from onward.checks.trace import Stop, Trace, saved, trace
 from onward.checks.wrapper import Wrapper
@@ -216,15 +216,10 @@ class _Alongside(Wrapper):
 
     def learn(self, view: View, budget: Budget) -> None:
         """Let both learn."""
-        call = Call(self._budget)
         shown, beside = (
             Samples(part.rows.copy(), np.array(part.labels)) for part in (view, view.validation)
         )
-        self._budget.open(np.concatenate([shown.rows, beside.rows]))
-        self._other.learn(
-            View(self._table, shown, view.classes, call, validation=beside), self._budget
-        )
-        call.over = True
+        let_learn(self._other, self._table, shown, beside, view.classes, self._budget)
         self.inner.learn(view, budget)
 
     def predict(self, view: View) -> object:

@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from onward.budget import Budget
-from onward.checks.method_subject import MethodSubject
+from onward.checks.method_subject import MethodSubject, let_learn
 from onward.checks.report import expected
 from onward.checks.trace import trace
 from onward.errors import BudgetSpentError, OnwardError
 from onward.learners import Chosen, choose
-from onward.types import Call, View
 
 # Awkward on purpose: single samples, views smaller and larger than the memory, odd remainders.
 _SIZES = (1, 1, 2, 1, 7, 3, 20, 1, 13, 5)
@@ -77,11 +74,5 @@ def _drive(subject: MethodSubject, chosen: Chosen) -> Iterator[tuple[int, int]]:
             start += size
             if not len(shown):
                 break
-            call = Call(budget)
-            budget.open(np.concatenate([shown.rows, period.validation.rows]))
-            validation = period.validation
-            learner.learn(
-                View(stream.table, shown, period.classes, call, validation=validation), budget
-            )
-            call.over = True
+            let_learn(learner, stream.table, shown, period.validation, period.classes, budget)
             yield number, budget.most_stored

@@ -1,7 +1,7 @@
 """What the checks of a method look at: the runs that several of them share are made once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -10,12 +10,13 @@ import numpy as np
 from onward.checks.digests import digest_rows
 from onward.checks.fresh import call_fresh
 from onward.checks.futures import Futures, try_futures, try_present
+from onward.checks.noise import places
 from onward.checks.observer import Log, Observed, guarded
 from onward.checks.report import Skipped
 from onward.checks.trace import Trace, testing_all, trace
 from onward.errors import OnwardError
 from onward.learners import Chosen, choose
-from onward.types import Benchmark, Setting
+from onward.types import Benchmark, Budget, Call, Learner, Samples, Setting, Table, View
 
 NO_END = "the run does not come to its end: see the first failure above"
 
@@ -74,11 +75,9 @@ class MethodSubject:
     @cached_property
     def _futures(self) -> tuple[Futures, str]:
         benchmark = testing_all(self.benchmark)
-        stream = benchmark.stream(self.seed)
-        # Only where samples are is needed there: inputs are large, and are to be prepared anew.
-        places = replace(stream, table=replace(benchmark.raw, wide={}))
         what = (self.method, dict(self.options), benchmark)
-        return call_fresh(try_futures, *what, places, self.seed)
+        where = places(benchmark, benchmark.stream(self.seed))
+        return call_fresh(try_futures, *what, where, self.seed)
 
     @property
     def futures(self) -> Futures:
@@ -100,6 +99,21 @@ class MethodSubject:
         what = (self.method, dict(self.options), testing_all(self.benchmark))
         alone, _ = call_fresh(try_present, *what, self.seed)
         return isinstance(alone, Trace) and alone.outputs == clean
+
+
+def let_learn(
+    learner: Learner,
+    table: Table,
+    shown: Samples,
+    validation: Samples,
+    classes: tuple[str, ...],
+    budget: Budget,
+) -> None:
+    """Make one call of `learn`, as the loop would."""
+    call = Call(budget)
+    budget.open(np.concatenate([shown.rows, validation.rows]))
+    learner.learn(View(table, shown, classes, call, validation=validation), budget)
+    call.over = True
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,11 @@ def with_noise(benchmark: Benchmark, stream: Stream, upto: int) -> Benchmark:
     return replace(benchmark, raw=replace(raw, columns=columns, wide=wide, digest=digest))
 
 
+def places(benchmark: Benchmark, stream: Stream) -> Stream:
+    """Return where the samples of a stream are: inputs are large, and are to be prepared anew."""
+    return replace(stream, table=replace(benchmark.raw, wide={}))
+
+
 def _one_for_all(columns: pa.Table, name: str, rows: Rows, known: Rows) -> pa.Table:
     """Give all rows the value of the known sample whose value is rarest among them."""
     column = columns.column(name)

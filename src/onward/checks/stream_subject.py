@@ -7,7 +7,7 @@ import numpy as np
 
 from onward.checks.digests import digest, digest_rows
 from onward.checks.fresh import call_fresh
-from onward.checks.noise import with_noise
+from onward.checks.noise import places, with_noise
 from onward.checks.report import Skipped
 from onward.types import PERIOD, Array, Benchmark, Folds, Rows, Samples, Split, Stream
 
@@ -74,9 +74,8 @@ class StreamSubject:
     def facts(self) -> tuple[Facts, list[Facts], str]:
         """What periods are made of: as they are, with noise after each, and found out where."""
         benchmark, stream = self.benchmark, self.stream
-        # Only where samples are is needed there: inputs are large, and are to be prepared anew.
-        places = replace(stream, table=replace(benchmark.raw, wide={}))
-        noised, where = call_fresh(noised_facts, replace(benchmark), places, self.seed)
+        where_they_are = places(benchmark, stream)
+        noised, where = call_fresh(noised_facts, replace(benchmark), where_they_are, self.seed)
         return period_facts(stream), noised, where
 
 
