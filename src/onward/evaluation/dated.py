@@ -164,8 +164,11 @@ def dated(
     models, tests = list(asked), list(dict.fromkeys(test for _, test in next(iter(asked.values()))))
     courses: list[Course] = []
     for test in tests:
-        here = [(at, period) for at, period in enumerate(periods)
-                if all((period, test) in mine for mine in asked.values())]  # fmt: skip
+        here = [
+            (at, period)
+            for at, period in enumerate(periods)
+            if all((period, test) in mine for mine in asked.values())
+        ]
         about = next(iter(asked.values()))[here[0][1], test].about
         scores = np.full((1 + DRAWS, len(models), len(about), len(periods)), np.nan)
         questions = np.zeros((len(about), len(periods)), np.int64)

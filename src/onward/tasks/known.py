@@ -46,9 +46,7 @@ def require_finite(found: Array, what: str, who: str = "model") -> None:
         )
 
 
-def distance_on_known(
-    task: Task, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0
-) -> Loss:
+def distance_on_known(task: Task, outputs: "Tensor", teacher: "Tensor", temperature: float) -> Loss:
     """Return a task's loss towards a teacher's probabilities, on the classes that it knows."""
     known = teacher.shape[1]
     cooled = outputs[:, :known] / temperature

@@ -1,5 +1,7 @@
 """Images varied while they are trained on, and never when they are predicted."""
 
+from typing import get_args
+
 import numpy as np
 from PIL import Image
 
@@ -8,6 +10,7 @@ from onward.data.variations import covered, moved, recoloured, seen_from_elsewhe
 from onward.errors import OnwardError
 from onward.pairs import IMAGE
 from onward.seeds import Draws, draws
+from onward.train.recipe import Augment
 from onward.types import Array, Rows, View
 
 
@@ -29,7 +32,7 @@ _VARIED = {
     "flip_rotate_colour": (_every_other_mirrored, turned, recoloured),
     "turn_scale_shift": (moved,),
 }
-AUGMENTATIONS = ("none", "flip", "crop_flip", "pad_flip", "part_flip", "most_of_it", *_VARIED)
+AUGMENTATIONS = get_args(Augment)
 # The smallest share of an image's area that a part has.
 _LEAST = {"part_flip": 0.08, "most_of_it": 0.9}
 # How often a part that does not fit is tried again, as in torchvision.
