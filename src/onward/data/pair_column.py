@@ -79,7 +79,7 @@ class PairColumn:
 
     def __getitem__(self, rows: Rows) -> Array:
         """Return the pairs of these rows."""
-        return self._window.take(np.asarray(rows), self._made)
+        return self._window.take(np.asarray(rows), self._centred)
 
     def resized_part(self, rows: Rows, tries: NDArray[np.float64], least: float) -> Array:
         """Return these pairs with a random part of each image, resized: see `random_part`.
@@ -113,8 +113,14 @@ class PairColumn:
     def _window(self) -> "Window":
         return Window(self.dtype, self.window, len(self.sample))
 
-    def _made(self, rows: Rows, cut: Cut | None = None) -> Array:
-        """Decode these rows; of an image the centre is cut out, or something else."""
+    def _centred(self, rows: Rows) -> Array:
+        def centre(image: Image.Image, place: int) -> NDArray[np.uint8]:
+            return square(image, self.side, resample=Image.Resampling.BICUBIC)
+
+        return self._made(rows, centre)
+
+    def _made(self, rows: Rows, cut: Cut) -> Array:
+        """Decode these rows, and cut something out of each image."""
         pairs = np.zeros(len(rows), self.dtype)
         pairs[HAS_IMAGE] = self.part[rows] != ONLY_TEXT
         pairs[HAS_TEXT] = self.part[rows] != ONLY_IMAGE
@@ -128,12 +134,8 @@ class PairColumn:
             sample = int(self.sample[row])
             if seen:
                 where = partial(self.files.where, sample)
-                content = self.files.image(sample)
-                if cut is None:
-                    pairs[IMAGE][place] = decoded(content, self.side, where)
-                else:
-                    with opened_image(content, where, _MEND) as image:
-                        pairs[IMAGE][place] = cut(image, place)
+                with opened_image(self.files.image(sample), where, _MEND) as image:
+                    pairs[IMAGE][place] = cut(image, place)
             if read:
                 pairs[TEXT][place] = self._text(sample, int(self.line[row]))
         return pairs
@@ -156,12 +158,6 @@ def captions_of(text: str) -> list[str]:
     ['a fox', 'an animal']
     """
     return [" ".join(line.split()) for line in text.split("\n") if line.strip()]
-
-
-def decoded(content: bytes, side: int, where: Callable[[], str]) -> NDArray[np.uint8]:
-    """Decode an image into a square of RGB bytes, or say which one cannot be."""
-    with opened_image(content, where, _MEND) as image:
-        return square(image, side, resample=Image.Resampling.BICUBIC)
 
 
 class Window:
