@@ -72,10 +72,8 @@ def require_own(kind: str, given: Mapping[str, Any]) -> None:
 
 def planned(kind: str, given: Mapping[str, Any]) -> Plan:
     """Return what a stream is cut by, as the options say."""
-    shares = replace(
-        IMAGENET if kind == "imagenet" else CIFAR,
-        **{name: given[name] for name in ("validation",) if name in given},
-    )
+    shares = IMAGENET if kind == "imagenet" else CIFAR
+    shares = replace(shares, validation=given.get("validation", shares.validation))
     asked = {n: given[n] for n in ("configuration", "subclasses_only", "judge") if n in given}
     if "hierarchy" in given:
         own, order = read_hierarchy(Path(given["hierarchy"]).expanduser())

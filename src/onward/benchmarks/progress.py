@@ -1,10 +1,9 @@
 """A line on the error stream while a benchmark prepares its images; quiet without a terminal."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-Watch = Callable[[int, int], None]
-"""Told how many are done, of how many."""
+from onward.data.extracted import Watch
 
 
 @contextlib.contextmanager

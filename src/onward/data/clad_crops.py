@@ -1,6 +1,6 @@
 """CLAD's images: objects cut out of frames as squares, and whole frames of one size."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from onward.data.cache import cached
+from onward.data.extracted import Watch
 from onward.data.folder_images import FolderColumn, opened
 from onward.types import Array, Rows
 
@@ -51,7 +52,7 @@ def crops(
     boxes: Array,
     size: int,
     key: str,
-    progress: Callable[[int, int], None],
+    progress: Watch,
 ) -> NDArray[np.uint8]:
     """Return the square of each object as RGB bytes; cut once, then read from the cache.
 
@@ -92,9 +93,7 @@ class Frames(FolderColumn):
         """Return the frames of these rows as RGB bytes."""
         return self._each(rows, lambda image, place: resized(image, self.size))
 
-    def at_hand(
-        self, key: str, progress: Callable[[int, int], None]
-    ) -> "NDArray[np.uint8] | Frames":
+    def at_hand(self, key: str, progress: Watch) -> "NDArray[np.uint8] | Frames":
         """Return all frames decoded, from the cache, if there is room for them."""
         if np.prod(self.shape) > _IN_MEMORY:
             return self

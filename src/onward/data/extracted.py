@@ -15,7 +15,7 @@ from onward.types import Array, Column
 
 Embed = Callable[[Array], Array]
 Watch = Callable[[int, int], None]
-"""Told how many images are done, of how many."""
+"""Told how many are done, of how many."""
 
 # Images in one file of the cache: what a kill may cost, and what is in memory at once.
 _SHARD = 1024

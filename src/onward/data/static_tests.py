@@ -104,7 +104,7 @@ class ShardPairs:
 
 
 def read_static_test(
-    folder: Path, fitting: Fitting, *, grouped: bool = False, uncounted: Sequence[int] = ()
+    folder: Path, fitting: Fitting, *, grouped: bool, uncounted: Sequence[int]
 ) -> StaticTest:
     """Read what a task's folder holds; images are decoded when they are asked for.
 

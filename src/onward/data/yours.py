@@ -49,11 +49,11 @@ def read_yours(
     path: Path,
     columns: Columns,
     *,
-    raw_images: bool = False,
-    size: int = DRAWING,
-    missing: str = "stop",
-    day_first: bool | None = None,
-    text_width: int = 512,
+    raw_images: bool,
+    size: int,
+    missing: str,
+    day_first: bool | None,
+    text_width: int,
 ) -> YourData:
     """Read a table and turn its rows into samples.
 

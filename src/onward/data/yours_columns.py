@@ -1,10 +1,11 @@
 """Which column of a table of yours is what."""
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from onward.data.yours_features import Kinds, default_features, named_features
 from onward.data.yours_files import FileTable
@@ -42,7 +43,7 @@ def resolve(file: FileTable, columns: Columns, path: Path) -> Columns:
     if file.photos:
         default = Columns(time="time", label="label", image="path", id="path")
         given = {name: value for name, value in vars(columns).items() if value}
-        columns = Columns(**{**vars(default), **given})
+        columns = replace(default, **given)
     for role in ("time", "label"):
         if getattr(columns, role) is None:
             if role not in there:
@@ -84,7 +85,7 @@ def texts(rows: pa.Table, name: str | None) -> pa.ChunkedArray | None:
         raise OnwardError(
             f"expected names in column {name!r}, found values of type {rows.column(name).type}"
         ) from error
-    return pa.compute.if_else(pa.compute.equal(column, ""), None, column)
+    return pc.if_else(pc.equal(column, ""), None, column)
 
 
 def _absent(role: str, name: str, there: list[str], path: Path) -> OnwardError:

@@ -46,7 +46,7 @@ def rays() -> Rays:
     return Rays(right[None], down[:, None], depth[:, None], first)
 
 
-def on_screen(across: float, distance: float, bend: float = 0.0) -> tuple[float, float, float]:
+def on_screen(across: float, distance: float, bend: float) -> tuple[float, float, float]:
     """Return where a point on the road is in a frame, and how many pixels a metre has there.
 
     `across` and `distance` are metres to the right of the camera and ahead; `bend` says how fast

@@ -13,7 +13,7 @@ from onward.data.images import encoded
 from onward.data.soda_words import CATEGORIES, name_of_place
 from onward.data.street.art import chest
 from onward.data.street.camera import HEIGHT, WIDTH
-from onward.data.street.drives import FRAMES, Drive, plan
+from onward.data.street.drives import Drive, plan
 from onward.data.street.frame import Seen, render
 from onward.data.street.light import light_at
 from onward.data.street.road import View
@@ -28,7 +28,7 @@ def make_street(
     out: Path,
     *,
     seed: int = 0,
-    frames: int = FRAMES,
+    frames: int,
     progress: Callable[[int], None] = lambda done: None,
 ) -> int:
     """Render Emoji Street into a folder of SODA10M's layout, and return how many frames it has.
