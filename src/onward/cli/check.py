@@ -39,10 +39,7 @@ from onward.results.check_many import check_results
 from onward.results.keys import known_keys, read_keys
 from onward.results.read import find_folders
 
-app = typer.Typer(help="Check results, methods, metrics, streams and data.", no_args_is_help=True)
 
-
-@app.command()
 def results(
     folder: Annotated[Path, typer.Argument(help="A results folder, or one run's folder.")],
     *,
@@ -72,7 +69,6 @@ def results(
     _say(found, lines, as_json=as_json, ok=not checked.problems)
 
 
-@app.command()
 def method(
     name: Annotated[str, typer.Argument(help="A method, or path/to/file.py:Name.")],
     *,
@@ -119,7 +115,6 @@ def method(
     _print(report, as_json=as_json)
 
 
-@app.command()
 def metric(
     name: Annotated[str, typer.Argument(help="A metric, see: onward list metrics.")],
     *,
@@ -132,7 +127,6 @@ def metric(
     _print(check_metric(name, raise_on_failure=False), as_json=as_json)
 
 
-@app.command()
 @with_source
 def stream(
     *,
@@ -146,7 +140,6 @@ def stream(
     _print(check_stream(source.load(), raise_on_failure=False), as_json=as_json)
 
 
-@app.command()
 @with_data
 def data(
     *,

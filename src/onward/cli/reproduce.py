@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from onward.cli.console import console, print_json
-from onward.cli.options import AsJson, Jobs, Where, parse_seeds
-from onward.cli.progress import live, resumable
+from onward.cli.options import AsJson, parse_seeds
+from onward.cli.progress import resumable
+from onward.cli.runs import Jobs, Where, live
 from onward.cli.voice import only_once
 from onward.configs import find_table
 from onward.errors import OnwardError
