@@ -209,6 +209,22 @@ def test_a_budget_says_which_methods_it_leaves_out(onward: Terminal) -> None:
     assert ", ".join(found["not_budgeted"]) in onward(*words)[1]
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("clear",), "expected a benchmark whose protocol is a budget of compute, found clear"),
+        (("tik",), "Did you mean 'tic'"),
+        (("tic", "--data", "yffc"), "Did you mean 'yfcc'"),
+        (("tic", "--recipe", "papre"), "Did you mean 'paper'"),
+    ],
+)
+def test_a_budget_that_nobody_has_is_refused(
+    onward: Terminal, words: tuple[str, ...], message: str
+) -> None:
+    code, _, err = onward("budget", *words, "--no-measure")
+    assert (code, message in err) == (2, True), err
+
+
 def test_a_metric_is_checked_by_its_name(onward: Terminal) -> None:
     code, text, _ = onward("check", "metric", "literature.gem_backward_transfer", "--json")
     assert code == 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +29,7 @@ from onward.checks.tiny_editions import tiny_for, tiny_like
 from onward.cli.console import console, print_json
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
-from onward.cli.source import FAMILIES, with_data, with_source
+from onward.cli.source import with_data, with_source
 from onward.data.counts import Count
 from onward.data.gaps import write_names
 from onward.data.inspection import Inspection
@@ -175,8 +176,9 @@ def data(
     except OnwardError as error:
         # What is missing is one finding among others: the rest is read all the same.
         problems.append({"row": None, "id": None, "column": None, "problem": str(error)})
-        goes_on = source.benchmark in ("clear", "yours") and source.data != "emoji"
-        if not goes_on or source.options.get("missing") == "skip":
+        takes = signature(BENCHMARKS[source.benchmark].load).parameters
+        skips = "missing" in takes and Path(source.data).expanduser().exists()
+        if not skips or source.options.get("missing") == "skip":
             raise
         made = replace(source, options={**source.options, "missing": "skip"}).load()
     with reading(rows_to_read(made), "rows") as progress:
@@ -193,11 +195,12 @@ def data(
 
 def _named_data(source: Source, root: Path | None) -> str:
     """Return which data is meant; the name of a family stands for the folder that is given."""
-    if source.data not in FAMILIES:
+    name, content = BENCHMARKS[source.benchmark].official or (None, None)
+    if source.data != name:
         return source.data
     if root is None:
         raise OnwardError(
-            f"expected the folder that holds {FAMILIES[source.data]}. Say where it is: onward "
+            f"expected the folder that holds {content}. Say where it is: onward "
             f"check data {source.data} --root DIR"
         )
     return str(root)
