@@ -59,6 +59,7 @@ _LOADED = {
     "grain": _option(str, "online: samples shown at a time, or day. Default: 10."),
     "new_classes": _flag("new_classes", "Let classes arrive over time."),
     "label_delay": _option(int, "By how many periods labels come late. Default: 0.", min=0),
+    "load": _option(list[str], "name=value: an option of a benchmark that another package added."),
 }
 _OF_TRAINING = ("model", "backbone", "weights", "curve", "scale")
 # Options whose name in `onward.load` is another than on the command line.
@@ -126,12 +127,13 @@ def made_source(benchmark: str, **given: Any) -> Source:
     if chosen.get("data") is None and benchmark in BENCHMARKS:
         chosen["data"] = BENCHMARKS[benchmark].usual
     training = parse_pairs(chosen.pop("training", None) or [], "training")
+    more = parse_pairs(given.pop("load", None) or [], "load")
     options = {
         _RENAMED.get(name, name): value
         for name, value in given.items()
         if value not in (None, [], _DEFAULTS.get(name)) and (name, value) != ("label_delay", 0)
     }
-    return Source(benchmark, **chosen, options=options, training=training)
+    return Source(benchmark, **chosen, options={**options, **more}, training=training)
 
 
 def _extended(
