@@ -6,7 +6,8 @@ import pytest
 from small_street import small_street
 
 from onward.configs import find_table
-from onward.report.summary import MISSING, TEST, amca_of
+from onward.report.numbers import MISSING
+from onward.report.summary import TEST, amca_of
 from onward.reproduce.claims import Cell
 from onward.reproduce.engine import reproduce
 from onward.reproduce.files import write

@@ -11,7 +11,7 @@ from onward.errors import OnwardError
 from onward.learners import choose
 from onward.metrics import METRICS
 from onward.protocols import BUDGETED, DETECTION, MANY_LABELS, PROTOCOLS
-from onward.report.summary import MISSING
+from onward.report.numbers import MISSING
 from onward.reproduce.claims import Cell, judge
 from onward.reproduce.plan import plan
 from onward.reproduce.table import Missing, PaperTable, Run

@@ -22,9 +22,9 @@ from onward.errors import first_few
 from onward.files import storage, write_atomic
 from onward.metrics.inputs import Floats
 from onward.report.content_figures import Numbers, Plot, Studio
+from onward.report.numbers import MISSING
 from onward.report.rendering import render
 from onward.report.style import MAP
-from onward.report.summary import MISSING
 
 _MATRICES = {
     "frechet": "Fréchet distance of embeddings",

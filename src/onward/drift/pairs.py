@@ -11,6 +11,7 @@ from onward.drift.tags import Tags
 from onward.metrics.drift import frechet_distance, total_variation, without_bias, without_drift
 from onward.metrics.inputs import Floats
 from onward.metrics.two_samples import LEAST_GROUPS, Told, told_apart
+from onward.report.numbers import several
 from onward.types import Rows
 
 # Where nothing has changed, a deal is as far apart as what was seen, but for rounding.
@@ -153,7 +154,7 @@ def classified(one: Slice, other: Slice, held: Measuring) -> tuple[Told | None, 
         count = len(np.unique(names))
         if count < LEAST_GROUPS:
             return None, (
-                f"{part.name} has {count} group{'s' if count > 1 else ''}, and {LEAST_GROUPS} are "
+                f"{part.name} has {several(count, 'group')}, and {LEAST_GROUPS} are "
                 "needed to hold some out"
             )
     a, b = held.wide.of(one.embedded), held.wide.of(other.embedded)

@@ -10,7 +10,7 @@ from onward.drift.measure import Drift
 from onward.drift.pairs import Measured, Pair
 from onward.drift.slices import brief
 from onward.drift.verdict import findings, headline
-from onward.report.summary import MISSING
+from onward.report.numbers import MISSING
 
 _MOST_LINES = 40
 _LONGEST = 14

@@ -13,8 +13,8 @@ from onward.planning.pictures import (
 from onward.planning.plan import Plan
 from onward.planning.terminal import between, money, rows, sentences, verdict
 from onward.report.content_figures import Numbers, Plot, Studio
+from onward.report.numbers import MISSING
 from onward.report.rendering import render
-from onward.report.summary import MISSING
 
 _MOST = 25
 

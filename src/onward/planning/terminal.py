@@ -9,7 +9,7 @@ from rich.text import Text
 from onward.planning.intervals import Interval
 from onward.planning.plan import Plan, Priced
 from onward.planning.policies import Every, Never
-from onward.report.summary import MISSING
+from onward.report.numbers import MISSING
 from onward.report.words import decision, joined, seeds, votes
 
 MOST_ROWS = 15

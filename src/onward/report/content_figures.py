@@ -11,12 +11,13 @@ from onward.errors import OnwardError
 from onward.report import figures
 from onward.report.decay import curve
 from onward.report.figures_cost import Cost, pareto, priced
+from onward.report.numbers import MISSING, percent
 from onward.report.over_time import WORDS, counted, course, where_to_look
 from onward.report.pictures import PICTURES
 from onward.report.provenance import StreamCard, years_by_distance
 from onward.report.rendering import data_uri
 from onward.report.style import to_png
-from onward.report.summary import MISSING, Summary, shown_metrics
+from onward.report.summary import Summary, shown_metrics
 from onward.report.themed import to_themed_svg
 from onward.report.words import metric_words, score_words
 
@@ -154,9 +155,9 @@ def _over_time(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plo
     score = counted(shown, where)
     tested = f"{score[0].upper()}{score[1:]} on {WORDS[where]}"
     lines = [course(item, where) for item in shown]
-    rows = [[line.label, *map(_percent, line.mean)] for line in lines]
+    rows = [[line.label, *map(percent, line.mean)] for line in lines]
     ends = " ".join(
-        f"{line.label}: {_percent(known[0])} % to {_percent(known[-1])} %."
+        f"{line.label}: {percent(known[0])} % to {percent(known[-1])} %."
         for line in lines
         if len(known := line.mean[np.isfinite(line.mean)])
     )
@@ -185,14 +186,14 @@ def _by_distance(
     rows = [
         [line.label]
         + [
-            _percent(line.by_distance[at].mean) if at in line.by_distance else MISSING
+            percent(line.by_distance[at].mean) if at in line.by_distance else MISSING
             for at in distances
         ]
         for line in lines
     ]
     ends = " ".join(
-        f"{line.label}: {100 * line.mean[0]:.1f} % at {line.distances[0]:+d}, "
-        f"{100 * line.mean[-1]:.1f} % at {line.distances[-1]:+d}."
+        f"{line.label}: {percent(line.mean[0])} % at {line.distances[0]:+d}, "
+        f"{percent(line.mean[-1])} % at {line.distances[-1]:+d}."
         for line in lines
     )
     words = Plot(
@@ -272,7 +273,3 @@ def pictures(
 
 def _given(figure: Figure) -> Callable[[], Figure]:
     return lambda: figure
-
-
-def _percent(value: float) -> str:
-    return MISSING if np.isnan(value) else f"{100 * value:.1f}"

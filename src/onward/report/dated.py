@@ -12,6 +12,7 @@ from rich.table import Table
 
 from onward.files import storage, write_atomic
 from onward.report.evaluation import empty_table
+from onward.report.numbers import MISSING, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +43,7 @@ def tables(found: "Dated") -> Iterator[Table]:
         for course in courses:
             result.add_column(course.model, justify="right")
         for at, name in enumerate(found.periods):
-            result.add_row(name, *(_percent(course.scores[at]) for course in courses))
+            result.add_row(name, *(percent(course.scores[at]) for course in courses))
         yield result
     gaps = empty_table(f"old and new, from {found.periods[found.split]} on", "test")
     for heading in ("about", "model"):
@@ -65,7 +66,7 @@ def sentences(found: "Dated") -> Iterator[str]:
             sure = "" if gap.decides else ", which may be none"
             way = "higher" if gap.value < 0 else "lower"
             yield (
-                f"{course.model}: {_percent(abs(gap.value))} points {way} {new} than before (gap "
+                f"{course.model}: {percent(abs(gap.value))} points {way} {new} than before (gap "
                 f"{_between(gap)}){sure}"
             )
     for one, other in found.pairs():
@@ -94,14 +95,14 @@ def write_dated_page(
             title=_title(test, about),
             caption=_caption(test, about, courses),
             alt=". ".join(
-                f"{course.model}: gap {_percent(found.gap(course).value)} points"
+                f"{course.model}: gap {percent(found.gap(course).value)} points"
                 for course in courses
             ),
             numbers=Numbers(
                 ["model", *found.periods, "gap", "95 % interval"],
                 [
-                    [course.model, *map(_percent, course.scores),
-                     _percent(found.gap(course).value), _between(found.gap(course))]
+                    [course.model, *map(percent, course.scores),
+                     percent(found.gap(course).value), _between(found.gap(course))]
                     for course in courses
                 ],
             ),
@@ -198,16 +199,12 @@ def _row(found: "Dated", course: "Course") -> list[str]:
     ends = (course.over(found.old).value, course.over(found.new).value, gap.value)
     about = "" if course.about == _ALL else course.about
     asked = f"{int(course.questions.sum()):,}"
-    return [course.model, course.test, about, asked, *map(_percent, ends), _between(gap)]
-
-
-def _percent(value: float) -> str:
-    return "\N{EN DASH}" if math.isnan(value) else f"{100 * value:.1f}"
+    return [course.model, course.test, about, asked, *map(percent, ends), _between(gap)]
 
 
 def _signed(value: float) -> str:
-    return "\N{EN DASH}" if math.isnan(value) else f"{100 * value:+.1f}"
+    return MISSING if math.isnan(value) else f"{100 * value:+.1f}"
 
 
 def _between(found: "Estimate") -> str:
-    return f"{_percent(found.low)} to {_percent(found.high)}"
+    return f"{percent(found.low)} to {percent(found.high)}"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from onward.report.comparison import Comparison, compare_methods
 from onward.report.disagreement import Disagreement, disagreements
 from onward.report.fields import Change, changes, flat
-from onward.report.formats import number
+from onward.report.numbers import finite
 from onward.report.provenance import environments
 from onward.report.sides import Group
 from onward.report.summary import COSTS, Measure, Summary, shown_metrics
@@ -227,9 +227,9 @@ def _metric_json(one: MetricDifference) -> dict[str, Any]:
     paired = one.paired
     return {
         "metric": one.name,
-        "a": number(one.a.mean),
-        "b": number(one.b.mean),
-        "difference": number(one.a.mean - one.b.mean if paired is None else paired.gain.mean),
+        "a": finite(one.a.mean),
+        "b": finite(one.b.mean),
+        "difference": finite(one.a.mean - one.b.mean if paired is None else paired.gain.mean),
         "seeds": [] if paired is None else list(paired.seeds),
         "answer": None if paired is None else paired.verdict.answer,
         "p": None if paired is None else paired.verdict.p,

@@ -8,10 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-import numpy as np
-
+from onward.report.numbers import MISSING, finite
 from onward.report.sheet import Sheet, sheets
-from onward.report.summary import COSTS, MISSING, Measure, Summary
+from onward.report.summary import COSTS, Measure, Summary
 
 Format = Literal["table", "markdown", "latex", "csv", "json"]
 """What ``onward show`` prints; a table is for the terminal."""
@@ -144,8 +143,8 @@ def _csv_row(item: Summary, metrics: Sequence[str]) -> dict[str, Any]:
     spec, row = item.spec, {}
     for name in metrics:
         measure = item.metrics.get(name, Measure((math.nan,)))
-        row[name] = number(measure.mean)
-        row[f"{name}_deviation"] = number(measure.deviation)
+        row[name] = finite(measure.mean)
+        row[f"{name}_deviation"] = finite(measure.deviation)
     return {
         "benchmark": spec.benchmark,
         "data": spec.data,
@@ -178,7 +177,7 @@ def to_json(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
             "periods": item.spec.periods,
             "seeds": list(item.seeds),
             "metrics": {name: _plain(measure) for name, measure in item.metrics.items()},
-            "matrix": [[number(cell) for cell in row] for row in item.matrix.tolist()],
+            "matrix": [[finite(cell) for cell in row] for row in item.matrix.tolist()],
             "static": {name: _plain(measure) for name, measure in item.static.items()},
             "cost": item.cost,
         }
@@ -188,15 +187,10 @@ def to_json(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
 
 def _plain(measure: Measure) -> dict[str, Any]:
     return {
-        "mean": number(measure.mean),
-        "deviation": number(measure.deviation),
-        "values": [number(value) for value in measure.values],
+        "mean": finite(measure.mean),
+        "deviation": finite(measure.deviation),
+        "values": [finite(value) for value in measure.values],
     }
-
-
-def number(value: float | np.float64 | None) -> float | None:
-    """Return a number that JSON has; None for NaN and infinity."""
-    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def as_text(values: dict[str, Any]) -> str:

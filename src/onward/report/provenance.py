@@ -12,6 +12,7 @@ import pydantic
 from PIL import Image
 
 from onward.errors import DamagedFolderError, OnwardError
+from onward.report.numbers import several
 from onward.report.words import joined
 from onward.results.record import RunRecord
 from onward.results.schema import Environment
@@ -124,8 +125,7 @@ def damage(records: Sequence[RunRecord]) -> list[str]:
     told = []
     _, unread = _environments(records)
     if unread:
-        runs = "1 run" if unread == 1 else f"{unread} runs"
-        told.append(f"what {runs} ran on: env.json cannot be read")
+        told.append(f"what {several(unread, 'run')} ran on: env.json cannot be read")
     try:
         card = stream_card(records)
     except OnwardError:

@@ -11,6 +11,7 @@ from onward.errors import OnwardError
 from onward.metrics import METRICS as CATALOGUE
 from onward.metrics.clad import area_below_curve
 from onward.report.fields import printable
+from onward.report.numbers import percent
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
 from onward.results.schema import RunSpec
@@ -25,7 +26,6 @@ TEST = "test"
 # Of the last model alone: all there is where everything is learned at once.
 FINAL = "final"
 COSTS = ("cpu_seconds", "macs", "samples", "stored_samples", "parameters")
-MISSING = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,9 @@ class Measure:
         >>> Measure((float("nan"),)).percent()
         '–'
         """
-        if not self.known:
-            return MISSING
         if np.isnan(self.deviation):
-            return f"{100 * self.mean:.1f}"
-        return f"{100 * self.mean:.1f} ± {100 * self.deviation:.1f}"
+            return percent(self.mean)
+        return f"{percent(self.mean)} ± {percent(self.deviation)}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from onward.metrics import METRICS as CATALOGUE
 from onward.metrics.paired import Verdict
+from onward.report.numbers import several
 from onward.results.schema import RunSpec
 from onward.tasks import TASKS
 
@@ -74,7 +75,7 @@ def limits(spec: RunSpec) -> str:
 def lateness(spec: RunSpec) -> str:
     """Say how late labels came; nothing where they came with their samples."""
     late = spec.label_delay
-    return f"labels {late} period{'' if late == 1 else 's'} late" if late else ""
+    return f"labels {several(late, 'period')} late" if late else ""
 
 
 def joined(names: Sequence[str], most: int = 4) -> str:
@@ -149,4 +150,4 @@ def seeds(number: int, *, more: bool = False) -> str:
     >>> seeds(1), seeds(3, more=True)
     ('1 seed', '3 more seeds')
     """
-    return f"{number}{' more' if more else ''} seed{'' if number == 1 else 's'}"
+    return several(number, "more seed" if more else "seed")

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from onward.metrics.interval import sign_flip_interval
 from onward.report.drive import drive_picture, panels_of
 from onward.report.figures import COLOURS, FAINT, RULE, score_limits, score_matrices, styled
+from onward.report.numbers import several
 from onward.report.provenance import stream_card
 from onward.report.summary import Measure
 from onward.reproduce.box_pictures import box_pictures
@@ -139,7 +140,7 @@ def _drive_pictures(outcome: Outcome) -> dict[str, tuple[str, Figure]]:
         (summary,) = outcome.summaries[each.row.name]
         if summary.records[0].decisions:
             records, card = summary.records, stream_card(summary.records)
-            runs = f"mean of {len(records)} run{'' if len(records) == 1 else 's'}"
+            runs = f"mean of {several(len(records), 'run')}"
             title = f"{each.row.label} · {plan.data}, {plan.recipe} recipe · {runs}"
             panels = panels_of(records, None if card is None else card.domains())
             pictures[f"{each.row.label}: classes and domains over the drive"] = (

@@ -9,7 +9,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from onward.report.summary import MISSING, Measure
+from onward.report.numbers import MISSING, percent, several
+from onward.report.summary import Measure
 from onward.reproduce import words
 from onward.reproduce.claims import Cell, Judgement
 from onward.reproduce.engine import Outcome
@@ -39,7 +40,7 @@ def _parts(outcome: Outcome) -> Iterator[RenderableType]:
     yield Text(
         f"percent, mean{'' if table.upright else ' ± one standard deviation'}; ours: "
         f"{outcome.plan.data}, {outcome.plan.recipe} recipe, {words.seeds_used(outcome)}; "
-        f"published: {table.published_runs} run{'' if table.published_runs == 1 else 's'}",
+        f"published: {several(table.published_runs, 'run')}",
         style="dim",
     )
     for text in (*table.caveats(outcome.plan.data, outcome.plan.recipe), *table.notes):
@@ -94,7 +95,7 @@ def _upright(outcome: Outcome, rows: Sequence[Row]) -> Table:
 
 
 def _mean(ours: Measure | None) -> str:
-    return MISSING if ours is None else f"{100 * ours.mean:.1f}"
+    return MISSING if ours is None else percent(ours.mean)
 
 
 def _judgement(outcome: Outcome, judgement: Judgement) -> RenderableType:

@@ -13,6 +13,7 @@ from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard
 from onward.report.style import AS_DRAWN, FAINT, INK, MAP, styled
 from onward.report.summary import Summary
+from onward.report.words import seeds
 from onward.results.record import RunRecord
 from onward.types import Array
 
@@ -66,10 +67,9 @@ def domain_matrices(runs: Runs, width: float = 2.9) -> Figure:
     most = max(float(np.nanmax(matrices)) for matrices in values.values())
     for axes, (label, matrices) in zip(panels, values.items(), strict=False):
         _matrix(axes, matrices, runs[label][0].spec.periods, most)
-        seeds = f"{len(matrices)} seed{'s' * (len(matrices) > 1)}"
         axes.set_title(short(label), loc="left", fontsize=10.5, fontweight="bold")
         if len(label) <= _BESIDE:
-            axes.set_title(seeds, loc="right", fontsize=8, color=FAINT)
+            axes.set_title(seeds(len(matrices)), loc="right", fontsize=8, color=FAINT)
     for axes in panels[len(values) :]:
         axes.set_axis_off()
     figure.supxlabel("tested on; mAP at an overlap of 0.5, percent, ± deviation", fontsize=8.5)

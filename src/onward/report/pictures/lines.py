@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from onward.report.labels import short, spread_apart
+from onward.report.numbers import MISSING
 from onward.report.style import COLOURS, FAINT, colours, percent_axis, styled
-from onward.report.summary import MISSING
 from onward.types import Array
 
 MOST = len(COLOURS)
