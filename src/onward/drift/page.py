@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.figure import Figure
 
 from onward.drift.figures import FIRST, STEP, Line, loss_against_drift, over_time
-from onward.drift.hurts import PARTS, Hurt
+from onward.drift.hurts import PARTS
 from onward.drift.measure import Drift
 from onward.drift.pairs import Measured, Pair
 from onward.drift.pictures import typical_of_change
@@ -19,11 +19,10 @@ from onward.drift.slices import brief
 from onward.drift.texts import LEAST_WORDS
 from onward.drift.verdict import findings, headline
 from onward.errors import first_few
-from onward.files import storage, write_atomic
 from onward.metrics.inputs import Floats
 from onward.report.content_figures import Numbers, Plot, Studio
 from onward.report.numbers import MISSING
-from onward.report.rendering import render
+from onward.report.rendering import write
 from onward.report.style import MAP
 
 _MATRICES = {
@@ -66,7 +65,8 @@ def write_drift_page(found: Drift, out: Path, *, title: str | None = None) -> No
     """
     studio = Studio(room=900_000)
     names = [part.name for part in found.parts]
-    text = render(
+    write(
+        out,
         "drift.html.j2",
         (),
         title=title or f"Drift of {found.benchmark.card.title.removeprefix('Your data: ')}",
@@ -86,8 +86,6 @@ def write_drift_page(found: Drift, out: Path, *, title: str | None = None) -> No
         samples=sum(len(part.rows) for part in found.parts),
         notes=_how(found),
     )
-    with storage(out):
-        write_atomic(out, text.encode())
 
 
 def _curves(found: Drift, studio: Studio) -> list[Plot]:
@@ -132,14 +130,9 @@ def _shown(
                 ],
             ),
         )
-        plots += studio.show(_drawn(line, names, label, limits), words, {})
+        draw = partial(over_time, line, [brief(name) for name in names], label, limits)
+        plots += studio.show(draw, words, {})
     return plots
-
-
-def _drawn(
-    line: Line, names: Sequence[str], label: str, limits: tuple[float, float]
-) -> Callable[[], Figure]:
-    return lambda: over_time(line, [brief(name) for name in names], label, limits)
 
 
 def _chosen(found: Drift, *, to_first: bool) -> dict[int, Pair]:
@@ -257,13 +250,10 @@ def _hurt_plots(found: Drift, studio: Studio) -> list[list[Plot]]:
                 "large ones the mean of a class.",
                 alt=f"Loss of accuracy against {_PART_WORDS[part]}, class by class.",
             )
-            plots += studio.show(_scatter(hurt, part), words, {})
+            draw = partial(loss_against_drift, hurt, part, _PART_WORDS[part])
+            plots += studio.show(draw, words, {})
         told.append(plots)
     return told
-
-
-def _scatter(hurt: Hurt, part: str) -> Callable[[], Figure]:
-    return lambda: loss_against_drift(hurt, part, _PART_WORDS[part])
 
 
 def _how(found: Drift) -> list[tuple[str, str]]:

@@ -103,9 +103,7 @@ class Measuring:
     seed: int
 
 
-def frechet_between(
-    one: Slice, other: Slice, held: Measuring, draws: int | None = None
-) -> Measured:
+def frechet_between(one: Slice, other: Slice, held: Measuring) -> Measured:
     """Return the Fréchet distance between two periods, with its band."""
     values = np.concatenate([held.narrow.of(one.embedded), held.narrow.of(other.embedded)])
     groups = one.groups[one.drawn], other.groups[other.drawn]
@@ -116,7 +114,7 @@ def frechet_between(
 
     return Measured(
         frechet_distance(values[:cut], values[cut:]),
-        without_drift(distance, *groups, draws=draws or held.draws, seed=held.seed),
+        without_drift(distance, *groups, draws=held.draws, seed=held.seed),
         without_bias(distance, *groups, seed=held.seed),
     )
 

@@ -3,7 +3,6 @@
 from functools import partial
 from pathlib import Path
 
-from onward.files import storage, write_atomic
 from onward.planning.pictures import (
     best_of_each_kind,
     cost_by_frequency,
@@ -14,7 +13,7 @@ from onward.planning.plan import Plan
 from onward.planning.terminal import between, money, rows, sentences, verdict
 from onward.report.content_figures import Numbers, Plot, Studio
 from onward.report.numbers import MISSING
-from onward.report.rendering import render
+from onward.report.rendering import write
 
 _MOST = 25
 
@@ -22,7 +21,8 @@ _MOST = 25
 def write_plan_page(plan: Plan, out: Path) -> None:
     """Write the page of a plan: what to do, what policies would have cost, what that rests on."""
     first, *others = sentences(plan)
-    text = render(
+    write(
+        out,
         "plan.html.j2",
         (),
         title="When to update",
@@ -35,8 +35,6 @@ def write_plan_page(plan: Plan, out: Path) -> None:
         assumptions=plan.assumptions,
         left_out=plan.history.left_out,
     )
-    with storage(out):
-        write_atomic(out, text.encode())
 
 
 def _rows(plan: Plan) -> list[list[str]]:

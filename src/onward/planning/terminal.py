@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 
-from rich import box
 from rich.table import Table
-from rich.text import Text
 
 from onward.planning.intervals import Interval
 from onward.planning.plan import Plan, Priced
 from onward.planning.policies import Every, Never
 from onward.report.numbers import MISSING
+from onward.report.plain_table import plain_table
 from onward.report.words import decision, joined, seeds, votes
 
 MOST_ROWS = 15
@@ -73,13 +72,7 @@ def _times(updates: float) -> str:
 
 def policies_table(plan: Plan, most: int = MOST_ROWS) -> Table:
     """Return what the cheapest policies would have cost, and the best of each kind."""
-    result = Table(
-        title=Text(plan.history.setting, style="bold"),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
+    result = plain_table(plan.history.setting)
     for heading in ("method", "update"):
         result.add_column(heading, no_wrap=True)
     for heading in ("updates", "for\nupdates", "for lost\npoints", "total", "95 %\ninterval"):

@@ -11,17 +11,18 @@ from matplotlib.image import AxesImage
 from onward.metrics.iirc_levels import confusion
 from onward.report.answers import Answers, answers
 from onward.report.labels import short
+from onward.report.numbers import evenly
 from onward.report.style import FAINT, MAP, styled
 from onward.results.record import RunRecord
 
 _TRUTH = "as it is"
+_MOMENTS = 4
 
 
-def moments(record: RunRecord, most: int = 4) -> list[int]:
-    """Return the first period, the last one and some between, at most so many."""
+def moments(record: RunRecord) -> list[int]:
+    """Return the first period, the last one and some between."""
     tested = sorted(record.decisions)
-    places = np.unique(np.linspace(0, len(tested) - 1, min(most, len(tested))).round().astype(int))
-    return [tested[place] for place in places]
+    return [tested[place] for place in evenly(len(tested), _MOMENTS)]
 
 
 @styled

@@ -1,7 +1,8 @@
 """The figures of a page: drawn while there is room, each with its words and its numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from markupsafe import Markup
@@ -93,13 +94,10 @@ class Studio:
     room: int = 460_000
     most: int = 30
     drawn: int = 0
-    refused: int = field(default=0)
+    refused: int = 0
 
     def show(
-        self,
-        draw: Callable[[], Figure],
-        words: Plot,
-        methods: Mapping[str, int],
+        self, draw: Callable[[], Figure], words: Plot, methods: Mapping[str, int]
     ) -> list[Plot]:
         """Return the figure of some words, or nothing if there is no room for it."""
         if self.drawn >= self.most or self.room <= 0:
@@ -111,16 +109,8 @@ class Studio:
         if len(svg) > _LARGEST_SVG:
             image = data_uri(to_png(figure, dpi=110), "png")
         self.drawn += 1
-        shown = Plot(
-            title=words.title,
-            alt=words.alt,
-            caption=words.caption,
-            svg=None if image else svg,
-            image=image,
-            numbers=words.numbers,
-            choice=words.choice,
-            inches=float(figure.get_size_inches()[0]),
-        )
+        inches = float(figure.get_size_inches()[0])
+        shown = replace(words, svg=None if image else svg, image=image, inches=inches)
         self.room -= shown.size
         return [shown]
 
@@ -234,20 +224,16 @@ def costs(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plot]:
             + ", ".join(f"{row[0]} {row[1]} % for {row[2]}" for row in rows),
             numbers=Numbers(["method", f"{name}, %", title], rows),
         )
-        found += studio.show(
-            _cost_figure(shown, look, metric, cost, f"{score_words(shown[0].spec.task)}, {name}"),
-            words,
-            look.numbers,
+        draw = partial(
+            figures.quality_against_cost,
+            shown,
+            look.palette,
+            metric=metric,
+            cost=cost,
+            quality=f"{score_words(shown[0].spec.task)}, {name}",
         )
+        found += studio.show(draw, words, look.numbers)
     return found
-
-
-def _cost_figure(
-    shown: Sequence[Summary], look: Look, metric: str, cost: Cost, quality: str
-) -> Callable[[], Figure]:
-    return lambda: figures.quality_against_cost(
-        shown, look.palette, metric=metric, cost=cost, quality=quality
-    )
 
 
 def pictures(
@@ -267,9 +253,5 @@ def pictures(
             continue
         for picture in drawn:
             words = Plot(picture.title, picture.alt, picture.caption)
-            found += studio.show(_given(picture.figure), words, look.numbers)
+            found += studio.show(partial(getattr, picture, "figure"), words, look.numbers)
     return found, notes
-
-
-def _given(figure: Figure) -> Callable[[], Figure]:
-    return lambda: figure

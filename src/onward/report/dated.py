@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.table import Table
 
-from onward.files import storage, write_atomic
 from onward.report.evaluation import empty_table
 from onward.report.numbers import MISSING, percent
 
@@ -85,7 +84,7 @@ def write_dated_page(
 ) -> None:
     """Write one page: accuracy by period, a curve for each model, and the gaps in numbers."""
     from onward.report.content_figures import Numbers, Plot, Studio
-    from onward.report.rendering import render
+    from onward.report.rendering import write
 
     studio, cutoffs = Studio(), {one.label: one.learned_upto for one in models}
     numbers = {label: at for at, label in enumerate(sorted(cutoffs))}
@@ -110,7 +109,8 @@ def write_dated_page(
         draw = partial(by_period, found, courses, cutoffs)
         plots += studio.show(draw, words, numbers)
     head = ["model", "test", "about", "questions", "old", "new", "gap", "95 % interval"]
-    text = render(
+    write(
+        out,
         "dated.html.j2",
         (),
         title="When did it stop reading the news?",
@@ -123,8 +123,6 @@ def write_dated_page(
         rows=[_row(found, course) for course in found.courses],
         notes=notes,
     )
-    with storage(out):
-        write_atomic(out, text.encode())
 
 
 def by_period(

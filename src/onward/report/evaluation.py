@@ -4,11 +4,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.table import Table
-from rich.text import Text
 
 from onward.report.numbers import percent
+from onward.report.plain_table import plain_table
 
 if TYPE_CHECKING:
     from onward.evaluation.evaluate import Evaluation
@@ -97,13 +96,7 @@ def _tasks(found: "StaticOutcome") -> Table:
 
 def empty_table(title: str, first: str) -> Table:
     """Return a table with a title and its first column."""
-    result = Table(
-        title=Text(title, style="bold"),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
+    result = plain_table(title)
     result.add_column(first, no_wrap=True)
     return result
 

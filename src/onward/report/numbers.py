@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 MISSING = "\N{EN DASH}"
 
 
@@ -41,3 +43,15 @@ def several(number: int, word: str) -> str:
 def finite(value: float | None) -> float | None:
     """Return a number that JSON has; None for NaN and infinity."""
     return None if value is None or not math.isfinite(value) else float(value)
+
+
+def evenly(count: int, most: int) -> list[int]:
+    """Return the first of so many places, the last one and some between, at most so many.
+
+    Examples
+    --------
+    >>> evenly(9, 4)
+    [0, 3, 5, 8]
+    """
+    places = np.linspace(0, count - 1, min(most, count)).round().astype(int)
+    return [int(place) for place in np.unique(places)]

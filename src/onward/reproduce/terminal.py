@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from onward.report.numbers import MISSING, percent, several
+from onward.report.plain_table import plain_table
 from onward.report.summary import Measure
 from onward.reproduce import words
 from onward.reproduce.claims import Cell, Judgement
@@ -57,7 +57,7 @@ def _parts(outcome: Outcome) -> Iterator[RenderableType]:
 
 def _table(outcome: Outcome) -> Table:
     columns = outcome.plan.columns()
-    result = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    result = plain_table()
     result.add_column("", overflow="fold", max_width=26)
     for protocol, members in groupby(columns, key=lambda column: column.protocol):
         for at, column in enumerate(members):
@@ -76,7 +76,7 @@ def _table(outcome: Outcome) -> Table:
 def _upright(outcome: Outcome, rows: Sequence[Row]) -> Table:
     """Return columns one below the other: a method from period to period. Means alone fit in."""
     table = outcome.plan.table
-    result = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    result = plain_table()
     result.add_column("", overflow="fold", max_width=24)
     for row in rows:
         heading = row.label.replace(" ", "\n").replace("-", "-\n")
