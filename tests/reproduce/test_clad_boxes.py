@@ -13,9 +13,9 @@ from onward.configs import find_table
 from onward.configs.clad.boxes import NAMES
 from onward.metrics import METRICS
 from onward.report.boxes_picture import Shown, boxes_picture
-from onward.report.figures import to_png
 from onward.report.pictures.class_precision import class_curves
 from onward.report.pictures.domain_matrices import domain_matrices
+from onward.report.style import to_png
 from onward.reproduce.box_pictures import box_pictures
 from onward.reproduce.engine import reproduce
 from onward.reproduce.files import write

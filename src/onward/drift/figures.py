@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from onward.drift.hurts import Hurt
 from onward.report.figures_time import period_axis
 from onward.report.labels import short
-from onward.report.style import BAR, COLOURS, DOT, FAINT, RULE, styled
+from onward.report.style import BAR, COLOURS, DOT, FAINT, open_left, ruled, styled
 
 FIRST, STEP = COLOURS[0], COLOURS[1]
 
@@ -62,10 +62,8 @@ def over_time(
     period_axis(axes, periods, room=42)
     axes.set_ylim(*limits)
     axes.set_ylabel(label)
-    axes.grid(axis="y", color=RULE, lw=0.8)
-    axes.set_axisbelow(True)
-    axes.spines["left"].set_visible(False)
-    axes.tick_params(axis="y", length=0)
+    ruled(axes)
+    open_left(axes)
     return figure
 
 
@@ -100,6 +98,5 @@ def loss_against_drift(hurt: Hurt, part: str, words: str) -> Figure:
             )
     axes.set_xlabel(words)
     axes.set_ylabel("points of accuracy lost")
-    axes.grid(color=RULE, lw=0.8)
-    axes.set_axisbelow(True)
+    ruled(axes, "both")
     return figure

@@ -10,9 +10,8 @@ from onward.planning.pictures import (
     staleness_curves,
 )
 from onward.planning.plan import Plan
-from onward.planning.terminal import between, money, rows, sentences, verdict
+from onward.planning.terminal import between, cells, money, sentences, shown
 from onward.report.content_figures import Numbers, Plot, Studio
-from onward.report.numbers import MISSING
 from onward.report.rendering import write
 
 _MOST = 25
@@ -31,22 +30,10 @@ def write_plan_page(plan: Plan, out: Path) -> None:
         grounds=others,
         figures=_figures(plan),
         head=["method", "update", "updates", "for updates", "for lost points", "total"],
-        rows=_rows(plan),
+        rows=[cells(plan, one, "recommended") for one in shown(plan, _MOST)],
         assumptions=plan.assumptions,
         left_out=plan.history.left_out,
     )
-
-
-def _rows(plan: Plan) -> list[list[str]]:
-    found = []
-    for one in rows(plan, _MOST):
-        if one.missing is not None:
-            found.append([one.method, one.policy.name, *[MISSING] * 5, f"lacks {one.missing}"])
-            continue
-        cells = [f"{one.updates:.3g}", *map(money, (one.update_cost, one.loss_cost, one.total))]
-        against = verdict(plan, one) or "recommended"
-        found.append([one.method, one.policy.name, *cells, between(one.interval), against])
-    return found
 
 
 def _figures(plan: Plan) -> list[Plot]:

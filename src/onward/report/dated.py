@@ -132,7 +132,7 @@ def by_period(
     from matplotlib.figure import Figure
 
     from onward.report.labels import label_ends
-    from onward.report.style import FAINT, colours, percent_axis, styled
+    from onward.report.style import FAINT, colours, line_of, open_left, percent_axis, styled
 
     def draw() -> Figure:
         figure = Figure(figsize=(6.2, 3.7), layout="constrained")
@@ -143,19 +143,16 @@ def by_period(
             if not len(known):
                 continue
             low, high = (100 * bound[known] for bound in course.bounds())
-            colour, name = palette[course.model], course.model
-            axes.fill_between(known, low, high, color=colour, alpha=0.12, lw=0, gid=name)
-            mean = 100 * course.scores[known]
-            axes.plot(known, mean, color=colour, lw=2, marker="o", ms=4, gid=name)
-            ends[course.model] = (float(known[-1]), float(100 * course.scores[known[-1]]))
-            _ring(axes, found, course, cutoffs.get(course.model), palette[course.model])
+            colour, name, mean = palette[course.model], course.model, 100 * course.scores[known]
+            line_of(axes, name, known, mean, colour, (low, high), alpha=0.12)
+            ends[name] = (float(known[-1]), float(mean[-1]))
+            _ring(axes, found, course, cutoffs.get(name), colour)
         axes.axvline(found.split - 0.5, color=FAINT, lw=0.8, ls=(0, (3, 3)))
         every = max(1, -(-len(found.periods) // _TICKS))
         shown = list(range(0, len(found.periods), every))
         axes.set_xticks(shown, [found.periods[at] for at in shown])
         percent_axis(axes, "right first answers")
-        axes.spines["left"].set_visible(False)
-        axes.tick_params(axis="y", length=0)
+        open_left(axes)
         axes.set_xlabel("tested on")
         label_ends(axes, ends, palette, side="right")
         return figure

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from onward.data.soda_words import CATEGORIES, CITIES, LOCATIONS, PERIODS, WEATHERS
 from onward.report.labels import spread_apart
-from onward.report.style import COLOURS, FAINT, INK, RULE, styled
+from onward.report.style import COLOURS, FAINT, INK, open_left, ruled, styled
 from onward.report.summary import TEST
 from onward.results import predictions
 from onward.results.record import RunRecord
@@ -175,10 +175,8 @@ def _panel(axes: Axes, lines: Mapping[str, Array], periods: Sequence[str]) -> No
     axes.set(xlim=(-0.5, last + 0.5), ylim=(0, 100))
     axes.set_xticks(range(len(periods)), [name.replace(" ", "\n") for name in periods])
     axes.tick_params(axis="x", length=0, labelsize=7, labelcolor=INK)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", color=RULE, lw=0.8)
-    axes.set_axisbelow(True)
-    axes.spines["left"].set_visible(False)
+    ruled(axes)
+    open_left(axes)
 
 
 def _names(table: pa.Table, column: str) -> Array:

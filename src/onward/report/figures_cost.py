@@ -70,7 +70,7 @@ def quality_against_cost(
     summaries
         One setting's methods.
     palette
-        The colour of each label, as `onward.report.figures.colours` gives it.
+        The colour of each label, as `onward.report.style.colours` gives it.
     metric
         Which quality; by default the setting's first one.
     cost

@@ -4,7 +4,7 @@ import io
 import warnings
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, Literal, ParamSpec
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -113,5 +113,31 @@ def percent_axis(axes: Axes, label: str) -> None:
     """Let an axis count upwards in percent."""
     axes.yaxis.set_major_formatter("{x:g} %")
     axes.set_ylabel(label)
-    axes.grid(axis="y", color=RULE, lw=0.8)
+    ruled(axes)
+
+
+def ruled(axes: Axes, axis: Literal["x", "y", "both"] = "y") -> None:
+    """Draw faint lines below what is shown."""
+    axes.grid(axis=axis, color=RULE, lw=0.8)
     axes.set_axisbelow(True)
+
+
+def open_left(axes: Axes) -> None:
+    """Let the lines of `ruled` stand for the axis on the left."""
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+
+
+def line_of(
+    axes: Axes,
+    label: str,
+    places: Any,
+    values: Any,
+    colour: str,
+    band: tuple[Any, Any] | None = None,
+    alpha: float = 0.1,
+) -> None:
+    """Draw a named line with a dot at each value, and a band around it."""
+    if band is not None:
+        axes.fill_between(places, *band, color=colour, alpha=alpha, lw=0, gid=label)
+    axes.plot(places, values, color=colour, lw=2, marker="o", ms=4, gid=label)

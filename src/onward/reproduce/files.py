@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from onward.files import storage, write_atomic
-from onward.report.figures import to_png
 from onward.report.numbers import finite
+from onward.report.style import to_png
 from onward.reproduce import words
 from onward.reproduce.claims import Cell, Judgement, Tested
 from onward.reproduce.engine import Outcome

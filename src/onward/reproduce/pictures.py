@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 
 from onward.metrics.interval import sign_flip_interval
 from onward.report.drive import drive_picture, panels_of
-from onward.report.figures import COLOURS, FAINT, RULE, score_limits, score_matrices, styled
+from onward.report.figures import score_limits, score_matrices
 from onward.report.numbers import several
 from onward.report.provenance import stream_card
+from onward.report.style import COLOURS, FAINT, ruled, styled
 from onward.report.summary import Measure
 from onward.reproduce.box_pictures import box_pictures
 from onward.reproduce.claims import LEVEL, Cell
@@ -102,8 +103,7 @@ def _panel(axes: Axes, panel: Panel, column: Column, outcome: Outcome, reference
     axes.set_xticks(list(panel.rows), [f"{x:g}" for x in panel.rows])
     axes.minorticks_off()
     axes.yaxis.set_major_formatter(_signed)
-    axes.grid(axis="y", color=RULE, lw=0.8)
-    axes.set_axisbelow(True)
+    ruled(axes)
 
 
 def _signed(value: float, _: object) -> str:

@@ -10,7 +10,7 @@ from onward.report.pictures.domain_matrices import Runs
 from onward.report.pictures.lines import MOST, looks, name_below
 from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard
-from onward.report.style import FAINT, RULE, styled
+from onward.report.style import FAINT, ruled, styled
 from onward.report.summary import Summary
 from onward.types import Array
 
@@ -84,8 +84,7 @@ def _curves(
             style = {**styles[label], "marker": "o", "ms": 4, "gid": label}
             axes.plot(places[known], of_classes[name][known], **style)
         axes.set_title(short(name), loc="left", fontweight="bold")
-        axes.grid(axis="y", color=RULE, lw=0.8)
-        axes.set_axisbelow(True)
+        ruled(axes)
         axes.set_xticks(places, periods)
         axes.set_ylim(0, 100)
     for axes in panels[len(classes) :]:
