@@ -11,7 +11,7 @@ from PIL import Image
 
 from onward.errors import DamagedFolderError
 from onward.report.page import write_page
-from onward.report.provenance import damage, environments, stream_card, years_by_distance
+from onward.report.provenance import environments, provenance, stream_card, years_by_distance
 from onward.results.collect import Collected
 from onward.results.folder import open_folder
 from onward.results.record import RunRecord, load_record
@@ -89,7 +89,7 @@ def test_what_is_damaged_beside_the_runs_is_left_out_and_named(
     (stream / "card.json").write_text(CARD)
     (stream / "000.png").write_bytes(drawn())
     pq.write_table(pa.table({"id": ["a"]}), stream / DOMAINS)
-    assert damage(records) == []
+    assert provenance(records).damage == []
     for number, content in enumerate((b"{", b"{}", None)):
         path = records[number].path / "env.json"
         path.unlink() if content is None else path.write_bytes(content)
@@ -100,7 +100,7 @@ def test_what_is_damaged_beside_the_runs_is_left_out_and_named(
         "what 3 runs ran on: env.json cannot be read",
         "parts of the stream's card: 001.png, 002.png and domains.parquet cannot be read",
     ]
-    assert damage(records) == told
+    assert provenance(records).damage == told
     assert len(environments(records)) == 1
     page = write_page(Collected(tuple(records)), tmp_path / "page.html")
     assert page.left_out == [f"T: {line}" for line in told]

@@ -24,6 +24,7 @@ from onward.report.summary import (
     by_setting,
     shown_metrics,
 )
+from onward.results.schema import Environment
 
 _FILE = Path(__file__).with_name("references.bib")
 # What catalogues call the papers of the benchmarks.
@@ -40,11 +41,14 @@ _OWN = "Onward"
 _AUTHOR_YEAR = re.compile(r"([^\W\d_][\w-]+)(?: et al\.?,?| and [^\W\d_][\w-]+)? \(?(\d{4})\)?")
 
 
-def bibtex(summaries: Sequence[Summary]) -> str:
+def bibtex(summaries: Sequence[Summary], machines: Iterable[Environment] | None = None) -> str:
     """Return an entry for everything that these runs rest on.
 
     A comment says what each is for. What has no paper, or none that is known, is a comment too.
+    Whoever has read what the runs were begun with need not have it read again.
     """
+    if machines is None:
+        machines = environments(record for item in summaries for record in item.records)
     used: dict[str, list[str]] = {}
     unknown: list[str] = []
     for what, source in dict.fromkeys(_sources(summaries)):
@@ -54,7 +58,7 @@ def bibtex(summaries: Sequence[Summary]) -> str:
         if not keys and source != _OWN:
             unknown.append(f"% {what}: {source or 'no paper is named'}")
     parts = [f"% {', '.join(what)}\n{entries()[key]}" for key, what in used.items()]
-    parts.append(_onward(summaries))
+    parts.append(_onward(machines))
     return "\n\n".join([*parts, *(["\n".join(unknown)] if unknown else [])])
 
 
@@ -129,9 +133,8 @@ def _plain(text: str) -> str:
     return printable(text).replace("@", " ")
 
 
-def _onward(summaries: Iterable[Summary]) -> str:
-    records = [record for item in summaries for record in item.records]
-    versions = sorted({found.onward for found in environments(records)}) or [__version__]
+def _onward(machines: Iterable[Environment]) -> str:
+    versions = sorted({found.onward for found in machines}) or [__version__]
     return (
         "% what ran all of it\n"
         "@misc{onward,\n"

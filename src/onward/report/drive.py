@@ -42,24 +42,6 @@ class _Answered(NamedTuple):
     right: Array
 
 
-def accuracy_by(
-    records: Sequence[RunRecord], objects: pa.Table | None, column: str
-) -> dict[str, Array]:
-    """Return the share of right answers, by value of a column, after each period, as a mean.
-
-    Parameters
-    ----------
-    records
-        Runs of one method, which kept their predictions.
-    objects
-        What was tested, and perhaps more: `id` and the column.
-    column
-        Such as ``weather``; ``label`` needs no objects.
-    """
-    periods = len(records[0].spec.periods)
-    return _by([_answers(record) for record in records], objects, column, periods)
-
-
 def _answers(record: RunRecord) -> list[_Answered]:
     found = []
     for learned_upto, (table, classes) in record.decisions.items():
@@ -73,6 +55,7 @@ def _answers(record: RunRecord) -> list[_Answered]:
 def _by(
     runs: Sequence[Sequence[_Answered]], objects: pa.Table | None, column: str, periods: int
 ) -> dict[str, Array]:
+    """Return the share of right answers, by value of a column, after each period, as a mean."""
     values: dict[str, str] = {}
     if objects is not None and column != _CLASS:
         pairs = zip(*(objects.column(name).to_pylist() for name in ("id", column)), strict=True)
@@ -96,6 +79,8 @@ def panels_of(
     records: Sequence[RunRecord], objects: pa.Table | None
 ) -> dict[str, dict[str, Array]]:
     """Return the lines of each panel by its heading, those of classes first.
+
+    A line is the share of right answers after each period, as a mean over runs.
 
     Parameters
     ----------

@@ -66,6 +66,7 @@ def write_page(
         raise OnwardError(_nothing(collected))
     runs = sum(chapter.runs for chapter in told)
     everyone = [summary for chapter in told for summary in chapter.summaries]
+    machines = [machine for chapter in told for machine in chapter.environments]
     write(
         out,
         "page.html.j2",
@@ -77,7 +78,7 @@ def write_page(
         left_out=collected.left_out[:_MOST_NAMED],
         damaged=len(collected.left_out),
         commands=commands,
-        citations=bibtex(everyone) if citations is None else citations,
+        citations=bibtex(everyone, machines) if citations is None else citations,
         baseline=BASELINE,
         contact_sheet=data_uri(contact_sheet_png, "png") if contact_sheet_png else None,
         scales=scales(),

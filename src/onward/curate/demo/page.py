@@ -70,7 +70,7 @@ def write_demo_page(
         sheet=dataset_sheet(at.dataset, counts["export"]["classes"]),
         runs=_runs(summaries, studio),
         scales=scales(),
-        maps=maps(summaries, score_limits(summaries), _numbers(summaries), Cells()),
+        maps=maps(summaries, score_limits(summaries), Cells()),
         scores=[
             (one.label, [one.metrics[name].percent() for name in _METRICS]) for one in summaries
         ],
