@@ -7,11 +7,11 @@ import numpy as np
 
 from onward.drift.tags import Tags
 from onward.errors import OnwardError
+from onward.fit import CLASSES
 from onward.types import Array, Benchmark, Period, Rows, Stream, Table
 
 LEAST = 20
 """Fewer samples say nothing about a period."""
-_PAIRS = "image_text"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def slices(
             f"expected two periods or more, found {len(stream)} in {benchmark.name} / "
             f"{benchmark.data}. Drift is what changes from one to another: cut the data finer"
         )
-    pairs = benchmark.task.name == _PAIRS
+    pairs = CLASSES in benchmark.task.lacks
     found, labels = [], []
     groups = _groups(stream.table, by_sample=by_sample)
     for number, period in enumerate(stream):

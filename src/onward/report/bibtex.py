@@ -25,6 +25,7 @@ from onward.report.summary import (
     shown_metrics,
 )
 from onward.results.schema import Environment
+from onward.tasks import shown_of
 
 _FILE = Path(__file__).with_name("references.bib")
 # What catalogues call the papers of the benchmarks.
@@ -34,7 +35,6 @@ _FAMILIES = {
     "CLAD": "verwimp2023",
     "TiC": "garg2024",
 }
-_TASKS = {"many_labels": "IIRC", "boxes": "CLAD, Lin et al. 2014", "image_text": "TiC-CLIP"}
 _YEAR = 2026  # of this version
 _PAIRED = "Fisher 1935"
 _OWN = "Onward"
@@ -92,8 +92,8 @@ def _sources(summaries: Sequence[Summary]) -> Iterator[tuple[str, str]]:
     for setting in by_setting(summaries):
         spec = setting[0].spec
         yield f"benchmark {_plain(spec.benchmark)}", _benchmark(setting)
-        if spec.task in _TASKS:
-            yield f"scores of {spec.task}", _TASKS[spec.task]
+        if source := shown_of(spec.task).source:
+            yield f"scores of {spec.task}", source
         for name in shown_metrics(setting):
             yield f"metric {_plain(name)}", _metric(name)
     for item in summaries:

@@ -15,6 +15,8 @@ from onward.report.numbers import percent
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
 from onward.results.schema import RunSpec
+from onward.tasks import shown_of
+from onward.tasks.one_label import CLASS_MEAN
 
 # The future comes first: it is what a deployed model is for.
 METRICS = ("next_domain", "forward_transfer", "in_domain", "accuracy", "backward_transfer")
@@ -145,7 +147,8 @@ class Summary:
 
     def _tests_classes(self) -> bool:
         """Whether the one test belongs to no period, and its classes count alike."""
-        return TEST in self.records[0].static_tests and self.spec.task == "one_label"
+        counted = shown_of(self.spec.task).class_mean is not None
+        return counted and TEST in self.records[0].static_tests
 
     def _measure(self, name: str) -> Measure:
         function, first = CATALOGUE.find(name).function, self.spec.label_delay
@@ -198,9 +201,8 @@ def shown_metrics(summaries: Sequence[Summary]) -> list[str]:
     names = [*STATIC_METRICS, *POOLED_METRICS, *METRICS]
     if summaries[0].spec.protocol["tests"] == "last":
         names = ["amca", "pooled", FINAL]
-    elif summaries[0].spec.task == "boxes":
-        # CLAD-D's domains have no order in time: what counts is all of them, in the end.
-        names = [FINAL, "in_domain", "backward_transfer"]
+    elif of_task := shown_of(summaries[0].spec.task).metrics:
+        names = [*of_task]
     names += summaries[0].more
     filled = (item.metrics for item in summaries)
     known = {name for found in filled for name, measure in found.items() if measure.known}
@@ -209,7 +211,7 @@ def shown_metrics(summaries: Sequence[Summary]) -> list[str]:
 
 def amca_of(record: RunRecord) -> float:
     """Return the mean over test times of the mean over classes, as `onward.metrics.clad.amca`."""
-    return _mean_of_known(record.static(TEST, "class_mean_accuracy"))
+    return _mean_of_known(record.static(TEST, CLASS_MEAN))
 
 
 def _mean_of_known(over_time: NDArray[np.float64]) -> float:
@@ -219,7 +221,7 @@ def _mean_of_known(over_time: NDArray[np.float64]) -> float:
 
 
 def _area(record: RunRecord) -> float:
-    seen, scores = record.curve(TEST, "class_mean_accuracy")
+    seen, scores = record.curve(TEST, CLASS_MEAN)
     return area_below_curve(scores, seen) if len(seen) else float("nan")
 
 

@@ -6,7 +6,7 @@ from onward.metrics import METRICS as CATALOGUE
 from onward.metrics.paired import Verdict
 from onward.report.numbers import several
 from onward.results.schema import RunSpec
-from onward.tasks import TASKS
+from onward.tasks import shown_of
 
 _METRICS = {
     "next_domain": ("next-domain", "the period right after"),
@@ -23,13 +23,6 @@ _METRICS = {
 
 
 _UNITS = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
-# What a score counts, by task kind.
-_SCORES = {
-    "one_label": "right answers",
-    "many_labels": "Jaccard score",
-    "boxes": "average precision",
-    "image_text": "right first answers",
-}
 
 
 def score_words(task: str) -> str:
@@ -40,7 +33,7 @@ def score_words(task: str) -> str:
     >>> score_words("one_label")
     'right answers'
     """
-    return _SCORES.get(task) or (TASKS[task].headline if task in TASKS else "score")
+    return shown_of(task).counts
 
 
 def amount(value: float) -> str:

@@ -16,6 +16,7 @@ from onward.data.clad_sets import DAYS_AND_NIGHTS
 from onward.report.summary import TEST, amca_of
 from onward.reproduce.table import Caveats, Column, PaperTable, Row
 from onward.results.record import RunRecord
+from onward.tasks.one_label import CLASS_MEAN
 
 _PROTOCOL = "online"
 # Of rows that no claim names.
@@ -41,7 +42,7 @@ _METHODS: tuple[tuple[str, str, str | None, str, Mapping[str, Any], float, float
 
 
 def _after(period: int, record: RunRecord) -> float:
-    return float(record.static(TEST, "class_mean_accuracy")[period])
+    return float(record.static(TEST, CLASS_MEAN)[period])
 
 
 TABLE = PaperTable(

@@ -12,6 +12,7 @@ from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard
 from onward.report.style import FAINT, ruled, styled
 from onward.report.summary import Summary
+from onward.tasks import shown_of
 from onward.types import Array
 
 
@@ -21,7 +22,7 @@ def class_precision_picture(setting: Sequence[Summary], card: StreamCard | None)
     runs: Runs = {
         item.label: item.records
         for item in setting[:MOST]
-        if item.spec.task == "boxes" and all(run.decisions for run in item.records)
+        if shown_of(item.spec.task).precisions and all(run.decisions for run in item.records)
     }
     if not runs:
         return []
