@@ -311,7 +311,7 @@ def _plain(one: Priced) -> dict[str, Any]:
         "policy": one.policy.name,
         "kind": one.policy.kind,
         "every": one.policy.periods if isinstance(one.policy, Every) else None,
-        "threshold": _threshold(one.policy),
+        "threshold": one.policy.threshold,
         "updates": one.updates,
         "update_cost": one.update_cost,
         "loss_cost": one.loss_cost,
@@ -319,10 +319,3 @@ def _plain(one: Priced) -> dict[str, Any]:
         "total": one.total,
         "interval": None if one.interval is None else list(one.interval),
     }
-
-
-def _threshold(policy: Policy) -> float | None:
-    for name in ("threshold", "points", "score"):
-        if hasattr(policy, name):
-            return float(getattr(policy, name))
-    return None
