@@ -30,10 +30,9 @@ _MATRICES = {
     "labels": "Total variation of labels",
     "nouns": "Total variation of nouns",
 }
-_AGAINST = {
-    True: ("against the first period", FIRST),
-    False: ("against the one before", STEP),
-}
+# A value, the ends of its band, and whether it is more than chance.
+_Dot = tuple[float, float, float, bool]
+_NO_DOT: _Dot = (float("nan"), float("nan"), float("nan"), False)
 _MOST_NAMED = 24
 _PART_WORDS = {
     "appearance": "drift of a class's looks (Fréchet, above chance)",
@@ -51,25 +50,15 @@ class Cell:
     ink: str
 
 
-def write_drift_page(found: Drift, out: Path, *, title: str | None = None) -> None:
-    """Write the page of what was found.
-
-    Parameters
-    ----------
-    found
-        What `onward.drift.measure_drift` returned.
-    out
-        The file to write.
-    title
-        The headline; by default the name of the data.
-    """
+def write_drift_page(found: Drift, out: Path) -> None:
+    """Write the page of what `onward.drift.measure_drift` found."""
     studio = Studio(room=900_000)
     names = [part.name for part in found.parts]
     write(
         out,
         "drift.html.j2",
         (),
-        title=title or f"Drift of {found.benchmark.card.title.removeprefix('Your data: ')}",
+        title=f"Drift of {found.benchmark.card.title.removeprefix('Your data: ')}",
         headline=headline(found),
         found=found,
         findings=findings(found),
@@ -97,10 +86,10 @@ def _curves(found: Drift, studio: Studio) -> list[Plot]:
     plots: list[Plot] = []
     for title, label, measured in kinds:
         if any(measured(pair) for pair in found.pairs):
-            lines = [_line(found, measured, to_first=first) for first in (True, False)]
+            lines = _lines(found, partial(_band, measured))
             plots += _shown(found, lines, title, label, "95 % without drift", studio)
     if any(pair.told for pair in found.pairs):
-        lines = [_accuracy(found, to_first=first) for first in (True, False)]
+        lines = _lines(found, _accuracy)
         plots += _shown(found, lines, "Told apart", "recognised, %", "upper end", studio)
     return plots
 
@@ -135,40 +124,32 @@ def _shown(
     return plots
 
 
-def _chosen(found: Drift, *, to_first: bool) -> dict[int, Pair]:
-    return {
-        pair.after: pair
-        for pair in found.pairs
-        if (pair.before == 0 if to_first else pair.neighbours)
-    }
+def _lines(found: Drift, of: Callable[[Pair], _Dot | None]) -> list[Line]:
+    """Return what was measured against the first period, and against the one before."""
+    first = {pair.after: of(pair) for pair in found.pairs if pair.before == 0}
+    step = {pair.after: of(pair) for pair in found.pairs if pair.neighbours}
+    lines = []
+    for name, colour, dots in (
+        ("against the first period", FIRST, first),
+        ("against the one before", STEP, step),
+    ):
+        along = [dots.get(at) or _NO_DOT for at in range(len(found.parts))]
+        lines.append(Line(name, colour, *zip(*along, strict=True)))
+    return lines
 
 
-def _line(found: Drift, measured: Callable[[Pair], Measured | None], *, to_first: bool) -> Line:
-    pairs, size = _chosen(found, to_first=to_first), len(found.parts)
-    values: list[Measured | None] = [
-        measured(pairs[at]) if at in pairs else None for at in range(size)
-    ]
-    nan = float("nan")
-    low = [nan if one is None else float(np.quantile(one.null, 0.05)) for one in values]
-    return Line(
-        *_AGAINST[to_first],
-        [nan if one is None else one.distance for one in values],
-        low,
-        [nan if one is None else one.high for one in values],
-        [one is not None and one.above for one in values],
-    )
+def _band(measured: Callable[[Pair], Measured | None], pair: Pair) -> _Dot | None:
+    one = measured(pair)
+    if one is None:
+        return None
+    return one.distance, float(np.quantile(one.null, 0.05)), one.high, one.above
 
 
-def _accuracy(found: Drift, *, to_first: bool) -> Line:
-    pairs, size, nan = _chosen(found, to_first=to_first), len(found.parts), float("nan")
-    told = [pairs[at].told if at in pairs else None for at in range(size)]
-    return Line(
-        *_AGAINST[to_first],
-        [nan if one is None else 100 * one.accuracy for one in told],
-        [nan if one is None else 100 * one.low for one in told],
-        [nan if one is None else 100 * one.high for one in told],
-        [at in pairs and pairs[at].drift for at in range(size)],
-    )
+def _accuracy(pair: Pair) -> _Dot | None:
+    told = pair.told
+    if told is None:
+        return None
+    return 100 * told.accuracy, 100 * told.low, 100 * told.high, pair.drift
 
 
 def _row(found: Drift, pair: Pair) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from onward.drift.embedding import Embedding
 from onward.drift.slices import Slice
-from onward.drift.tags import Tags
+from onward.drift.tags import Tags, one_below_the_other
 from onward.metrics.drift import frechet_distance, total_variation, without_bias, without_drift
 from onward.metrics.inputs import Floats
 from onward.metrics.two_samples import LEAST_GROUPS, Told, told_apart
@@ -126,17 +126,10 @@ def variation_between(
     sides = tags.by_period[before], tags.by_period[after]
     if not all((side >= 0).any() for side in sides):
         return None
-    wide = max(side.shape[1] for side in sides)
-    values = np.concatenate(
-        [np.pad(s, ((0, 0), (0, wide - s.shape[1])), constant_values=-1) for s in sides]
-    )
-
-    def counted(places: Rows) -> Floats:
-        found = values[places].ravel()
-        return np.bincount(found[found >= 0], minlength=len(tags.names)).astype(np.float64)
+    values = one_below_the_other(sides)
 
     def distance(a: Rows, b: Rows) -> float:
-        p, q = counted(a), counted(b)
+        p, q = tags.count(values[a]), tags.count(values[b])
         return total_variation(p, q) if p.sum() and q.sum() else 1.0
 
     groups = parts[0].groups, parts[1].groups
