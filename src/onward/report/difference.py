@@ -13,7 +13,7 @@ from onward.report.fields import Change, changes, flat
 from onward.report.numbers import finite
 from onward.report.provenance import environments
 from onward.report.sides import Group
-from onward.report.summary import COSTS, Measure, Summary, shown_metrics
+from onward.report.summary import COSTS, Measure, Summary, mean_cost, shown_metrics
 from onward.results.record import RunRecord
 
 _LARGEST = 5
@@ -172,16 +172,8 @@ def _environment(a: Group, b: Group) -> list[Change]:
 
 
 def _cost(a: Group, b: Group) -> list[Change]:
-    found = []
-    for group in (a, b):
-        spent = [record.cost for record in group.records if record.cost is not None]
-        names = (*COSTS, "peak_memory_bytes")
-        found.append(
-            {name: float(np.mean([getattr(cost, name) for cost in spent])) for name in names}
-            if spent
-            else {}
-        )
-    return changes(found[0], found[1])
+    names = (*COSTS, "peak_memory_bytes")
+    return changes(mean_cost(a.records, names), mean_cost(b.records, names))
 
 
 def _metrics(a: Group, b: Group, *, comparable: bool) -> list[MetricDifference]:

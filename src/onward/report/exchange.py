@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from onward.errors import OnwardError, unknown
 from onward.files import storage, write_atomic
-from onward.report.formats import as_text
+from onward.report.formats import as_text, who
 from onward.report.numbers import finite
 from onward.report.summary import Summary, method_labels
 from onward.results.collect import LeftOut, collect
@@ -149,17 +149,9 @@ class _Runs:
 def _about(record: RunRecord, label: str) -> dict[str, Any]:
     spec = record.spec
     return {
+        **who(spec, label),
         "run": spec.hash,
-        "benchmark": spec.benchmark,
-        "data": spec.data,
-        "data_digest": spec.data_digest,
         "task": spec.task,
-        "protocol": spec.protocol.get("name"),
-        "recipe": spec.recipe_name,
-        "limits": as_text(spec.limits),
-        "method": spec.method,
-        "label": label,
-        "options": as_text(spec.method_options),
         "recipe_changes": as_text(spec.recipe_changes),
         "seed": spec.seed,
         "complete": record.complete,

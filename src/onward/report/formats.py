@@ -11,6 +11,7 @@ from typing import Any, Literal
 from onward.report.numbers import MISSING, finite
 from onward.report.sheet import Sheet, sheets
 from onward.report.summary import COSTS, Measure, Summary
+from onward.results.schema import RunSpec
 
 Format = Literal["table", "markdown", "latex", "csv", "json"]
 """What ``onward show`` prints; a table is for the terminal."""
@@ -140,24 +141,27 @@ def as_csv(summaries: Sequence[Summary]) -> str:
 
 
 def _csv_row(item: Summary, metrics: Sequence[str]) -> dict[str, Any]:
-    spec, row = item.spec, {}
+    row = {}
     for name in metrics:
         measure = item.metrics.get(name, Measure((math.nan,)))
         row[name] = finite(measure.mean)
         row[f"{name}_deviation"] = finite(measure.deviation)
+    costs = {name: item.cost[name] for name in COSTS}
+    return {**who(item.spec, item.label), "seeds": len(item.seeds), **row, **costs}
+
+
+def who(spec: RunSpec, label: str) -> dict[str, Any]:
+    """Return what tells the rows of a flat table apart, but for their seeds."""
     return {
         "benchmark": spec.benchmark,
         "data": spec.data,
         "data_digest": spec.data_digest,
-        "protocol": item.protocol,
+        "protocol": spec.protocol.get("name"),
         "recipe": spec.recipe_name,
         "limits": as_text(spec.limits),
         "method": spec.method,
-        "label": item.label,
+        "label": label,
         "options": as_text(spec.method_options),
-        "seeds": len(item.seeds),
-        **row,
-        **{name: item.cost[name] for name in COSTS},
     }
 
 

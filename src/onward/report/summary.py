@@ -120,14 +120,13 @@ class Summary:
         found = {name: self._measure(f"clear.{name}") for name in METRICS}
         found[FINAL] = self._measure("literature.gem_average_accuracy")
         if self.spec.protocol.get("pooled"):
-            curves = [record.static(POOLED) for record in self.records]
-            found["pooled"] = Measure(tuple(float(curve[-1]) for curve in curves))
-            found["pooled_mean"] = Measure(tuple(_mean_of_known(curve) for curve in curves))
+            ends = [float(record.static(POOLED)[-1]) for record in self.records]
+            found["pooled"] = Measure(tuple(ends))
+            found["pooled_mean"] = Measure(tuple(map(pooled_mean_of, self.records)))
         if self._tests_classes():
-            found["amca"] = Measure(tuple(amca_of(record) for record in self.records))
+            found["amca"] = Measure(tuple(map(amca_of, self.records)))
         if self.spec.protocol.get("curve"):
-            areas = [_area(record) for record in self.records]
-            found["area_below_curve"] = Measure(tuple(areas))
+            found["area_below_curve"] = Measure(tuple(map(_area, self.records)))
         return found | {name: self._measure(name) for name in self.more}
 
     @cached_property
@@ -142,8 +141,7 @@ class Summary:
     @cached_property
     def cost(self) -> dict[str, float]:
         """What a run spends, mean over seeds."""
-        spent = [record.cost for record in self.records if record.cost is not None]
-        return {name: float(np.mean([getattr(cost, name) for cost in spent])) for name in COSTS}
+        return mean_cost(self.records)
 
     def _tests_classes(self) -> bool:
         """Whether the one test belongs to no period, and its classes count alike."""
@@ -207,6 +205,19 @@ def shown_metrics(summaries: Sequence[Summary]) -> list[str]:
     filled = (item.metrics for item in summaries)
     known = {name for found in filled for name, measure in found.items() if measure.known}
     return [name for name in names if name in known]
+
+
+def mean_cost(records: Iterable[RunRecord], names: Sequence[str] = COSTS) -> dict[str, float]:
+    """Return what finished runs spend, as a mean; nothing if none is finished."""
+    spent = [record.cost for record in records if record.cost is not None]
+    if not spent:
+        return {}
+    return {name: float(np.mean([getattr(cost, name) for cost in spent])) for name in names}
+
+
+def pooled_mean_of(record: RunRecord) -> float:
+    """Return the mean over periods of the score on all of the past."""
+    return _mean_of_known(record.static(POOLED))
 
 
 def amca_of(record: RunRecord) -> float:

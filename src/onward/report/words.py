@@ -22,6 +22,7 @@ _METRICS = {
 }
 
 
+_MOST_JOINED = 4
 _UNITS = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 
 
@@ -71,7 +72,7 @@ def lateness(spec: RunSpec) -> str:
     return f"labels {several(late, 'period')} late" if late else ""
 
 
-def joined(names: Sequence[str], most: int = 4) -> str:
+def joined(names: Sequence[str]) -> str:
     """Write names one after the other; of many, the first few and how many there are.
 
     Examples
@@ -81,8 +82,9 @@ def joined(names: Sequence[str], most: int = 4) -> str:
     >>> joined(["a", "b", "c", "d", "e", "f"])
     'a, b, c, d and 2 others'
     """
-    if len(names) > most + 1:
-        return f"{', '.join(names[:most])} and {len(names) - most} others"
+    if len(names) > _MOST_JOINED + 1:
+        shown = ", ".join(names[:_MOST_JOINED])
+        return f"{shown} and {len(names) - _MOST_JOINED} others"
     *before, last = names
     return f"{', '.join(before)} and {last}" if before else last
 
