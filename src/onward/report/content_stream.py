@@ -100,7 +100,7 @@ def _when(period: CardPeriod) -> list[str]:
 
 
 def _mix(card: StreamCard, studio: Studio) -> list[Plot]:
-    names = {name for period in card.periods for name in period.classes}
+    names = dict.fromkeys(name for period in card.periods for name in period.classes)
     if not 1 < len(names) <= _MOST_CLASSES or len(card.periods) > _MOST_PERIODS:
         return []
     mix = {period.name: period.classes for period in card.periods}
