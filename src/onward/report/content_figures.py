@@ -15,6 +15,7 @@ from onward.report.figures_cost import Cost, pareto, priced
 from onward.report.numbers import MISSING, percent
 from onward.report.over_time import WORDS, counted, course, where_to_look
 from onward.report.pictures import PICTURES
+from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard, years_by_distance
 from onward.report.rendering import data_uri
 from onward.report.style import to_png
@@ -113,6 +114,11 @@ class Studio:
         shown = replace(words, svg=None if image else svg, image=image, inches=inches)
         self.room -= shown.size
         return [shown]
+
+    def show_picture(self, picture: Picture, methods: Mapping[str, int]) -> list[Plot]:
+        """Return a picture that is drawn already, or nothing if there is no room for it."""
+        words = Plot(picture.title, picture.alt, picture.caption)
+        return self.show(lambda: picture.figure, words, methods)
 
 
 @dataclass(frozen=True)
@@ -252,6 +258,5 @@ def pictures(
             notes.append(f"The picture {name!r} could not be drawn: {error}.")
             continue
         for picture in drawn:
-            words = Plot(picture.title, picture.alt, picture.caption)
-            found += studio.show(partial(getattr, picture, "figure"), words, look.numbers)
+            found += studio.show_picture(picture, look.numbers)
     return found, notes

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from onward.benchmarks.clad_data import STREET
+from onward.configs.clad.boxes import CITATION
 from onward.configs.clad.table1_claims import CLAIMS
 from onward.data.clad_sets import DAYS_AND_NIGHTS
 from onward.report.summary import TEST, amca_of
@@ -48,7 +49,7 @@ def _after(period: int, record: RunRecord) -> float:
 TABLE = PaperTable(
     name="clad/table1",
     title="AMCA of CLAD-C: the baselines and the three best of the challenge",
-    citation="Verwimp et al., CLAD, Neural Networks 2023, Table 1",
+    citation=f"{CITATION}, Table 1",
     package="onward.configs.clad.values",
     file="table1.csv",
     rows=(
