@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from onward.planning.plan import Plan, Priced
 from onward.planning.policies import Every
 from onward.report.labels import label_ends
-from onward.report.style import COLOURS, FAINT, colours, line_of, open_left, ruled, styled
+from onward.report.style import COLOURS, FAINT, canvas, colours, line_of, open_left, ruled, styled
 
 _SIZE = (6.2, 3.7)
 _MOST_METHODS = len(COLOURS)
@@ -16,8 +16,7 @@ _MOST_METHODS = len(COLOURS)
 @styled
 def cost_by_frequency(plan: Plan) -> Figure:
     """Draw the total cost of every method against the number of periods between two updates."""
-    figure = Figure(figsize=_SIZE, layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(*_SIZE)
     never = max(len(plan.timing.served), 2)
     ends = {}
     palette = colours(plan.history.scores)
@@ -52,8 +51,7 @@ def _by_frequency(plan: Plan, method: str, never: int) -> dict[int, Priced]:
 @styled
 def cost_over_time(plan: Plan) -> Figure:
     """Draw what the best policy of each kind would have spent up to each period."""
-    figure = Figure(figsize=_SIZE, layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(*_SIZE)
     shown = best_of_each_kind(plan)
     palette = dict(zip(shown, COLOURS, strict=False))
     places = np.arange(len(plan.timing.served) + 1)
@@ -88,8 +86,7 @@ def best_of_each_kind(plan: Plan) -> dict[str, Priced]:
 @styled
 def staleness_curves(plan: Plan) -> Figure:
     """Draw what each method's models lose with the time that they are left alone."""
-    figure = Figure(figsize=_SIZE, layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(*_SIZE)
     palette = colours(plan.history.scores)
     ends = {}
     for method, curve in list(plan.staleness.items())[:_MOST_METHODS]:

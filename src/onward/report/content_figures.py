@@ -134,14 +134,10 @@ def curves(
     shown: Sequence[Summary], card: StreamCard | None, look: Look, studio: Studio
 ) -> list[Plot]:
     """Draw scores over time, and against the time between learning and testing."""
-    score = score_words(shown[0].spec.task)
     # A benchmark may have a picture of its own for this.
-    if card is not None and not {"next_period", "pooled"}.isdisjoint(card.pictures):
-        return _by_distance(shown, card, score, look, studio)
-    return [
-        *_over_time(shown, look, studio),
-        *_by_distance(shown, card, score, look, studio),
-    ]
+    own = card is not None and not {"next_period", "pooled"}.isdisjoint(card.pictures)
+    over_time = [] if own else _over_time(shown, look, studio)
+    return [*over_time, *_by_distance(shown, card, look, studio)]
 
 
 def _over_time(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plot]:
@@ -170,7 +166,7 @@ def _over_time(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plo
 
 
 def _by_distance(
-    shown: Sequence[Summary], card: StreamCard | None, score: str, look: Look, studio: Studio
+    shown: Sequence[Summary], card: StreamCard | None, look: Look, studio: Studio
 ) -> list[Plot]:
     lines = [line for line in map(curve, shown) if len(line.by_distance) > 1]
     if not lines or shown[0].spec.protocol["tests"] == "last":
@@ -199,6 +195,7 @@ def _by_distance(
         alt=f"The score by distance in time. {ends}",
         numbers=Numbers(["percent", *(f"{at:+d}" if at else "0" for at in distances)], rows),
     )
+    score = score_words(shown[0].spec.task)
     return studio.show(
         lambda: figures.accuracy_by_distance(lines, look.palette, years, score), words, look.numbers
     )

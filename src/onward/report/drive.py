@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from onward.data.soda_words import CATEGORIES, CITIES, LOCATIONS, PERIODS, WEATHERS
 from onward.report.labels import spread_apart
-from onward.report.style import COLOURS, FAINT, INK, open_left, ruled, styled
+from onward.report.style import COLOURS, FAINT, INK, open_left, panels, ruled, styled
 from onward.report.summary import TEST
 from onward.results import predictions
 from onward.results.record import RunRecord
@@ -104,13 +104,13 @@ def panels_of(
 
 @styled
 def drive_picture(
-    panels: Mapping[str, Mapping[str, Array]], periods: Sequence[str], title: str, columns: int = 5
+    known: Mapping[str, Mapping[str, Array]], periods: Sequence[str], title: str, columns: int = 5
 ) -> Figure:
     """Draw how many objects are named rightly after each day and night, by class and by domain.
 
     Parameters
     ----------
-    panels
+    known
         What `panels_of` returned.
     periods
         What they are called; those that end in "night" are shaded.
@@ -123,16 +123,12 @@ def drive_picture(
     ----------
     CLAD, Figure 3.
     """
-    columns = min(columns, len(panels))
-    rows = -(-len(panels) // columns)
-    size = (3.3 * columns, 3.9 * rows + 0.5)
-    figure = Figure(figsize=size, layout="constrained")
-    grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
-    for axes, (heading, lines) in zip(grid.ravel(), panels.items(), strict=False):
+    figure, grid = panels(
+        len(known), columns, lambda wide, high: (3.3 * wide, 3.9 * high + 0.5), sharey=True
+    )
+    for axes, (heading, lines) in zip(grid.ravel(), known.items(), strict=False):
         _panel(axes, lines, periods)
         axes.set_title(heading, loc="left", fontsize=11, fontweight="bold")
-    for axes in grid.ravel()[len(panels) :]:
-        axes.set_axis_off()
     for axes in grid[:, 0]:
         axes.set_ylabel("right answers on the test, %", color=FAINT, fontsize=10)
     figure.suptitle(title, x=0.01, ha="left", color=FAINT)

@@ -22,9 +22,11 @@ from onward.report.style import (
     FAINT,
     INK,
     MAP,
+    canvas,
     colours,
     line_of,
     open_left,
+    panels,
     percent_axis,
     ruled,
     styled,
@@ -66,14 +68,9 @@ def score_matrices(
     columns
         How many panels stand side by side.
     """
-    columns = min(columns, len(summaries))
-    rows = -(-len(summaries) // columns)
-    figure = Figure(figsize=(3.75 * columns, 3.75 * rows), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
-    for axes, summary in zip(panels, summaries, strict=False):
+    figure, grid = panels(len(summaries), columns, lambda wide, high: (3.75 * wide, 3.75 * high))
+    for axes, summary in zip(grid.ravel(), summaries, strict=False):
         _matrix(axes, summary, limits or score_limits(summaries))
-    for axes in panels[len(summaries) :]:
-        axes.set_axis_off()
     return figure
 
 
@@ -140,8 +137,7 @@ def accuracy_by_distance(
     score
         What is counted, in words.
     """
-    figure = Figure(figsize=(4.8, 3.7), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(4.8, 3.7)
     curves = [line for line in curves if line.by_distance]
     palette = palette or colours([line.label for line in curves])
     for line in curves:
@@ -184,8 +180,7 @@ def class_decay_bars(rates: Mapping[str, Measure]) -> Figure:
     rates
         What `onward.report.decay.class_decay` returned; the first is drawn at the top.
     """
-    figure = Figure(figsize=(4.8, 0.9 + 0.31 * max(len(rates), 1)), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(4.8, 0.9 + 0.31 * max(len(rates), 1))
     rows = np.arange(len(rates))
     axes.barh(rows, [100 * rate.mean for rate in rates.values()], 0.62, color=BAR)
     for row, rate in zip(rows, rates.values(), strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from onward.report.labels import Point, label_points
-from onward.report.style import FAINT, colours, percent_axis, styled
+from onward.report.style import FAINT, canvas, colours, percent_axis, styled
 from onward.report.summary import Summary, shown_metrics
 
 Cost = Literal["cpu_seconds", "macs"]
@@ -78,8 +78,7 @@ def quality_against_cost(
     quality
         What is written beside the axis.
     """
-    figure = Figure(figsize=(4.8, 3.7), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(4.8, 3.7)
     chosen = metric or next(iter(shown_metrics(summaries)), "next_domain")
     palette = palette or colours([item.label for item in summaries])
     shown = priced(summaries, chosen, cost)

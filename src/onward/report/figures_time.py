@@ -8,7 +8,16 @@ from matplotlib.figure import Figure
 
 from onward.report.labels import label_ends, short
 from onward.report.over_time import Course
-from onward.report.style import COLOURS, FAINT, colours, line_of, open_left, percent_axis, styled
+from onward.report.style import (
+    COLOURS,
+    FAINT,
+    canvas,
+    colours,
+    line_of,
+    open_left,
+    percent_axis,
+    styled,
+)
 
 _MOST_CLASSES = 9
 _MOST_TICKS = 10
@@ -38,8 +47,7 @@ def score_over_time(
     score
         What is counted, in words.
     """
-    figure = Figure(figsize=(4.8, 3.7), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(4.8, 3.7)
     courses = [course for course in courses if np.isfinite(course.mean).any()]
     palette = palette or colours([course.label for course in courses])
     ends = {}
@@ -67,8 +75,7 @@ def class_mix(periods: Mapping[str, Mapping[str, int]]) -> Figure:
     periods
         How many samples of each class, by period.
     """
-    figure = Figure(figsize=(10, 3.1), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(10, 3.1)
     totals: dict[str, int] = {}
     for counts in periods.values():
         for name, count in counts.items():

@@ -70,6 +70,37 @@ def styled(draw: Callable[_P, Figure]) -> Callable[_P, Figure]:
     return drawn
 
 
+def canvas(width: float, height: float) -> tuple[Figure, Axes]:
+    """Return a figure of so many inches with one panel, and that."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def panels(
+    count: int, most: int, size: Callable[[int, int], tuple[float, float]], **shared: Any
+) -> tuple[Figure, Any]:
+    """Return a figure with so many panels, and the grid of their axes; what is left over is blank.
+
+    Parameters
+    ----------
+    count
+        How many panels there are.
+    most
+        How many of them stand side by side.
+    size
+        Says how many inches so many columns and rows of them take.
+    shared
+        What ``subplots`` is asked for.
+    """
+    columns = min(most, count)
+    rows = -(-count // columns)
+    figure = Figure(figsize=size(columns, rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, **shared)
+    for axes in grid.ravel()[count:]:
+        axes.set_axis_off()
+    return figure, grid
+
+
 def colours(labels: Iterable[str]) -> dict[str, str]:
     """Give each method its colour, the same in every figure."""
     return {label: COLOURS[at % len(COLOURS)] for at, label in enumerate(sorted(set(labels)))}
