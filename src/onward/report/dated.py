@@ -1,27 +1,22 @@
 """Several models on dated tests: tables for the terminal, pictures, and a page."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from rich.table import Table
 
 from onward.report.evaluation import empty_table
 from onward.report.numbers import MISSING, percent
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from onward.evaluation.dated import Course, Dated, Estimate
 
 _ALL = "all"
 _MOST_PANELS = 12
-_TICKS = 9
 
 
 @dataclass(frozen=True)
@@ -84,6 +79,7 @@ def write_dated_page(
 ) -> None:
     """Write one page: accuracy by period, a curve for each model, and the gaps in numbers."""
     from onward.report.content_figures import Numbers, Plot, Studio
+    from onward.report.dated_picture import by_period
     from onward.report.rendering import write
 
     studio, cutoffs = Studio(), {one.label: one.learned_upto for one in models}
@@ -123,50 +119,6 @@ def write_dated_page(
         rows=[_row(found, course) for course in found.courses],
         notes=notes,
     )
-
-
-def by_period(
-    found: "Dated", courses: Sequence["Course"], cutoffs: Mapping[str, str | None]
-) -> "Figure":
-    """Draw scores by period, a curve for each model; a ring is around its cut-off, where known."""
-    from matplotlib.figure import Figure
-
-    from onward.report.labels import label_ends
-    from onward.report.style import FAINT, colours, line_of, open_left, percent_axis, styled
-
-    def draw() -> Figure:
-        figure = Figure(figsize=(6.2, 3.7), layout="constrained")
-        axes = figure.subplots()
-        palette, ends = colours(found.models), {}
-        for course in courses:
-            known = np.flatnonzero(np.isfinite(course.scores))
-            if not len(known):
-                continue
-            low, high = (100 * bound[known] for bound in course.bounds())
-            colour, name, mean = palette[course.model], course.model, 100 * course.scores[known]
-            line_of(axes, name, known, mean, colour, (low, high), alpha=0.12)
-            ends[name] = (float(known[-1]), float(mean[-1]))
-            _ring(axes, found, course, cutoffs.get(name), colour)
-        axes.axvline(found.split - 0.5, color=FAINT, lw=0.8, ls=(0, (3, 3)))
-        every = max(1, -(-len(found.periods) // _TICKS))
-        shown = list(range(0, len(found.periods), every))
-        axes.set_xticks(shown, [found.periods[at] for at in shown])
-        percent_axis(axes, "right first answers")
-        open_left(axes)
-        axes.set_xlabel("tested on")
-        label_ends(axes, ends, palette, side="right")
-        return figure
-
-    return styled(draw)()
-
-
-def _ring(
-    axes: "Axes", found: "Dated", course: "Course", learned_upto: str | None, colour: str
-) -> None:
-    if learned_upto in found.periods:
-        at = found.periods.index(learned_upto)
-        height = 100 * course.scores[at]
-        axes.plot([at], [height], "o", ms=11, mfc="none", mec=colour, mew=1.6)
 
 
 def _groups(found: "Dated") -> dict[tuple[str, str], list["Course"]]:

@@ -24,6 +24,7 @@ from onward.report.style import (
     MAP,
     canvas,
     colours,
+    ink_on,
     line_of,
     open_left,
     panels,
@@ -92,7 +93,6 @@ def _matrix(axes: Axes, summary: Summary, limits: tuple[float, float]) -> None:
                 Rectangle((j, i), 1, 1, facecolor=EMPTY, edgecolor="#d5d8db", hatch="////", lw=0)
             )
         elif size <= 20:
-            dark = np.dot(mesh.cmap(mesh.norm(matrix[i, j]))[:3], (0.299, 0.587, 0.114)) < 0.55
             axes.text(
                 j + 0.5,
                 i + 0.5,
@@ -100,7 +100,7 @@ def _matrix(axes: Axes, summary: Summary, limits: tuple[float, float]) -> None:
                 ha="center",
                 va="center",
                 fontsize=min(7.5, 60 / size),
-                color="white" if dark else INK,
+                color=ink_on(mesh.cmap(mesh.norm(matrix[i, j]))),
                 in_layout=False,
                 gid=AS_DRAWN,
             )

@@ -4,6 +4,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.colors import to_hex
 
 from onward.errors import first_few
 from onward.report.commands import commands
@@ -11,7 +12,7 @@ from onward.report.figures import score_limits
 from onward.report.leaderboard import Division, Entry
 from onward.report.numbers import MISSING, percent
 from onward.report.provenance import environments, readable_card
-from onward.report.style import INK, MAP
+from onward.report.style import MAP, ink_on
 from onward.report.summary import Summary
 from onward.report.words import amount, metric_words
 from onward.results.predictions import POOLED
@@ -103,10 +104,8 @@ def _matrix(summary: Summary, division: Division) -> list[dict[str, Any]]:
             if np.isnan(score):
                 cells.append(None)
                 continue
-            red, green, blue, _ = shades((score - low) / max(high - low, 1e-9))
-            dark = np.dot((red, green, blue), (0.299, 0.587, 0.114)) < 0.55
-            paper = f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
-            ink = "#ffffff" if dark else INK
+            colour = shades((score - low) / max(high - low, 1e-9))
+            paper, ink = to_hex(colour), ink_on(colour)
             cells.append({"text": percent(score), "paper": paper, "ink": ink})
         rows.append({"name": period, "cells": cells})
     return rows

@@ -7,8 +7,10 @@ from functools import wraps
 from typing import Any, Literal, ParamSpec
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 from onward.report.fields import without_controls
 
@@ -104,6 +106,11 @@ def panels(
 def colours(labels: Iterable[str]) -> dict[str, str]:
     """Give each method its colour, the same in every figure."""
     return {label: COLOURS[at % len(COLOURS)] for at, label in enumerate(sorted(set(labels)))}
+
+
+def ink_on(colour: ArrayLike) -> str:
+    """Return the ink that is read on a colour, given its shares of red, green and blue."""
+    return "#ffffff" if np.dot(np.asarray(colour)[:3], (0.299, 0.587, 0.114)) < 0.55 else INK
 
 
 def to_svg(figure: Figure) -> str:
