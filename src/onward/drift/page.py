@@ -24,6 +24,7 @@ from onward.report.content_figures import Numbers, Plot, Studio
 from onward.report.numbers import MISSING
 from onward.report.rendering import write
 from onward.report.style import MAP
+from onward.report.words import capital
 
 _MATRICES = {
     "frechet": "Fréchet distance of embeddings",
@@ -240,7 +241,7 @@ def _hurt_plots(found: Drift, studio: Studio) -> list[list[Plot]]:
 def _how(found: Drift) -> list[tuple[str, str]]:
     draws, level = found.held.draws, 100 * found.held.level
     return [
-        *((name, text[0].upper() + text[1:] + ".") for name, text in found.notes.items()),
+        *((name, capital(text) + ".") for name, text in found.notes.items()),
         (
             "without drift",
             f"Samples of both periods are dealt to two sides at random, {draws} times, what a "

@@ -19,9 +19,9 @@ from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard, years_by_distance
 from onward.report.rendering import data_uri
 from onward.report.style import to_png
-from onward.report.summary import Summary, shown_metrics
+from onward.report.summary import Summary, headline
 from onward.report.themed import to_themed_svg
-from onward.report.words import metric_words, score_words
+from onward.report.words import capital, metric_words, score_words
 
 # A figure of thousands of paths is smaller, and faster to show, as an image.
 _LARGEST_SVG = 90_000
@@ -145,7 +145,7 @@ def _over_time(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plo
     if where is None or len(periods) < 2:
         return []
     score = counted(shown, where)
-    tested = f"{score[0].upper()}{score[1:]} on {WORDS[where]}"
+    tested = f"{capital(score)} on {WORDS[where]}"
     lines = [course(item, where) for item in shown]
     rows = [[line.label, *map(percent, line.mean)] for line in lines]
     ends = " ".join(
@@ -203,7 +203,7 @@ def _by_distance(
 
 def costs(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plot]:
     """Draw the headline quality against CPU time and against arithmetic, with the Pareto front."""
-    metric = next(iter(shown_metrics(shown)), None)
+    metric = headline(shown)
     if metric is None:
         return []
     name, what = metric_words(metric)
@@ -220,7 +220,7 @@ def costs(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plot]:
         words = Plot(
             title=f"Quality against {title}",
             choice=title,
-            caption=f"{name[0].upper()}{name[1:]} ({what}) with one standard deviation over "
+            caption=f"{capital(name)} ({what}) with one standard deviation over "
             "seeds. The dashed line joins the methods that no other beats on both counts: "
             f"{', '.join(front)}. A marker's area grows with the samples that a method keeps.",
             alt=f"{name} against {title}: "

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from onward.report.labels import Point, label_points
 from onward.report.style import FAINT, canvas, colours, percent_axis, styled
-from onward.report.summary import Summary, shown_metrics
+from onward.report.summary import Summary, headline
 
 Cost = Literal["cpu_seconds", "macs"]
 _WORDS = {"cpu_seconds": "CPU seconds of a run", "macs": "multiply-adds of a run"}
@@ -79,7 +79,7 @@ def quality_against_cost(
         What is written beside the axis.
     """
     figure, axes = canvas(4.8, 3.7)
-    chosen = metric or next(iter(shown_metrics(summaries)), "next_domain")
+    chosen = metric or headline(summaries) or "next_domain"
     palette = palette or colours([item.label for item in summaries])
     shown = priced(summaries, chosen, cost)
     most = max((item.summary.cost["stored_samples"] for item in shown), default=0) or 1

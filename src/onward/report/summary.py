@@ -207,6 +207,11 @@ def shown_metrics(summaries: Sequence[Summary]) -> list[str]:
     return [name for name in names if name in known]
 
 
+def headline(summaries: Sequence[Summary]) -> str | None:
+    """Return the metric that a setting is judged by; None where there is none."""
+    return next(iter(shown_metrics(summaries)), None)
+
+
 def mean_cost(records: Iterable[RunRecord], names: Sequence[str] = COSTS) -> dict[str, float]:
     """Return what finished runs spend, as a mean; nothing if none is finished."""
     spent = [record.cost for record in records if record.cost is not None]
@@ -259,8 +264,8 @@ def _setting(spec: RunSpec) -> str:
 
 
 def _order(summary: Summary) -> tuple[object, ...]:
-    spec, (headline, *_) = summary.spec, [*shown_metrics([summary]), FINAL]
-    quality = summary.metrics[headline].mean
+    spec = summary.spec
+    quality = summary.metrics[headline([summary]) or FINAL].mean
     return (
         spec.benchmark,
         spec.data,

@@ -37,6 +37,17 @@ def score_words(task: str) -> str:
     return shown_of(task).counts
 
 
+def capital(text: str) -> str:
+    """Return words as they begin a sentence.
+
+    Examples
+    --------
+    >>> capital("Jaccard score"), capital("next-domain of TiC")
+    ('Jaccard score', 'Next-domain of TiC')
+    """
+    return text[:1].upper() + text[1:]
+
+
 def amount(value: float) -> str:
     """Write a large number in words that fit into a line.
 
