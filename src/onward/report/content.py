@@ -44,7 +44,6 @@ class Setting:
 
     name: str
     heading: str
-    methods: int
     table: dict[str, Any]
     maps: dict[str, Any] | None
     curves: Sequence[Plot]
@@ -205,7 +204,6 @@ def _setting(
     return Setting(
         name=look.tag,
         heading=str(group[0].spec.protocol.get("summary", "")),
-        methods=len(group),
         table=table,
         maps=maps(group, limits, room.cells),
         curves=curves(shown, card, look, room.studio),

@@ -133,8 +133,7 @@ def as_csv(summaries: Sequence[Summary]) -> str:
     metrics = list(dict.fromkeys(name for item in summaries for name in item.metrics))
     rows = [_csv_row(item, metrics) for item in summaries]
     sink = io.StringIO()
-    names = list(_csv_row(summaries[0], metrics)) if summaries else []
-    writer = csv.DictWriter(sink, names, lineterminator="\n")
+    writer = csv.DictWriter(sink, list(rows[0]) if rows else [], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return sink.getvalue().removesuffix("\n")

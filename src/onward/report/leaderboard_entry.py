@@ -36,7 +36,6 @@ def entry_content(entry: Entry, division: Division) -> dict[str, Any]:
     spec = summary.spec
     return {
         "title": summary.label,
-        "entry": entry,
         "division": division,
         "standing": _standing(entry, division),
         "metrics": _metrics(summary, division),

@@ -10,7 +10,6 @@ from onward.report.content import Chapter, chapters
 from onward.report.content_maps import scales
 from onward.report.published import PublishedRow
 from onward.report.rendering import data_uri, write
-from onward.report.verdict import BASELINE
 from onward.results.collect import Collected
 
 _SCRIPTS = ("table.js", "page.js")
@@ -79,7 +78,6 @@ def write_page(
         damaged=len(collected.left_out),
         commands=commands,
         citations=bibtex(everyone, machines) if citations is None else citations,
-        baseline=BASELINE,
         contact_sheet=data_uri(contact_sheet_png, "png") if contact_sheet_png else None,
         scales=scales(),
     )
