@@ -6,12 +6,14 @@ import json
 import re
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
 from onward import __version__
+from onward.files import storage, write_atomic
 from onward.report.fields import without_controls
 
 _TEMPLATES = resources.files("onward.report").joinpath("templates")
@@ -43,6 +45,13 @@ def render(template: str, scripts: tuple[str, ...], **context: Any) -> str:
         )
     )
     return without_controls(text)
+
+
+def write(out: Path, template: str, scripts: tuple[str, ...], **context: Any) -> None:
+    """Write a page into a file; see `render`."""
+    text = render(template, scripts, **context)
+    with storage(out):
+        write_atomic(out, text.encode())
 
 
 def as_json(value: Any) -> Markup:
