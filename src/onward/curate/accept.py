@@ -20,10 +20,10 @@ from onward.curate.records import LABELLED, REJECTED
 from onward.curate.stage import STAGE, Stage, making, open_stage
 from onward.curate.verdicts import ACCEPTED, Rule, Sensitive, Verdicts, decide
 from onward.curate.votes import Ballots, Ints, ballots, read_votes
+from onward.curate.written import write_table
 from onward.data.split import uniform
 from onward.data.yours_files import read_file
 from onward.errors import OnwardError, first_few, unknown
-from onward.files import write_atomic
 from onward.metrics.agreement import krippendorff_alpha
 
 Short = Literal["keep", "drop-bucket", "error"]
@@ -107,8 +107,8 @@ def accept(
             relabel=terms.relabel,
         )
         kept = _Kept(candidates, concepts, verdicts, terms)
-        write_atomic(out / "labelled.parquet", lambda f: pq.write_table(kept.labelled(), f))
-        write_atomic(out / "rejected.parquet", lambda f: pq.write_table(kept.rejected(), f))
+        write_table(out / "labelled.parquet", kept.labelled())
+        write_table(out / "rejected.parquet", kept.rejected())
         shutil.copyfile(retrieved / CONCEPTS, out / CONCEPTS)
         write_lineage(out / LINEAGE, lineage_of(stage, *_reviewed(votes)))
         counts = kept.counts() | _of_votes(found, given)

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.curate.exported import Exported, all_metadata, as_json, pool_buckets
+from onward.curate.exported import Exported, all_metadata, pool_buckets
+from onward.curate.written import json_of
 from onward.data.split import shuffled_sides, uniform
 from onward.files import make_folder, write_atomic
 
@@ -64,9 +65,9 @@ def write_layout(
         index: dict[str, dict[str, str]] = {}
         for bucket, label, here in _by_class(mine):
             relative = f"labeled_metadata/{bucket}/{label}.json"
-            write_atomic(part / relative, as_json({one.name: one.fields for one in here}))
+            write_atomic(part / relative, json_of({one.name: one.fields for one in here}))
             index.setdefault(str(bucket), {})[label] = relative
-        write_atomic(part / "labeled_metadata.json", as_json(index))
+        write_atomic(part / "labeled_metadata.json", json_of(index))
         own = {kind: values[rows] for kind, values in features.items()}
         if layout == "old":
             _write_training_folder(part / "training_folder", mine, classes, own)
@@ -87,14 +88,14 @@ def write_all_metadata(out: Path, pool: Path, shift: int) -> int:
             file.write(b"{")
             # One image at a time: a pool is larger than memory.
             for name, fields in all_metadata(pool, folder):
-                file.write(b"," * (count > 0) + as_json({name: fields}).strip()[1:-1])
+                file.write(b"," * (count > 0) + json_of({name: fields}).strip()[1:-1])
                 count += 1
             file.write(b"}\n")
 
         write_atomic(out / relative, write)
         index[str(bucket + shift)] = relative
         rows += count
-    write_atomic(out / "all_metadata.json", as_json(index))
+    write_atomic(out / "all_metadata.json", json_of(index))
     return rows
 
 
@@ -103,7 +104,7 @@ def _write_training_folder(
 ) -> None:
     """Write the old layout's lists, its five splits by the released rule, and its features."""
     buckets = sorted({one.bucket for one in samples})
-    write_atomic(folder / "bucket_indices.json", as_json([str(bucket) for bucket in buckets]))
+    write_atomic(folder / "bucket_indices.json", json_of([str(bucket) for bucket in buckets]))
     for bucket in buckets:
         rows = [row for row, one in enumerate(samples) if one.bucket == bucket]
         rows.sort(key=lambda row: classes.index(samples[row].label))
@@ -116,7 +117,7 @@ def _write_training_folder(
             for side, places in zip((TRAIN, TEST), sides, strict=True):
                 listed = "\n".join(lines[place] for place in places)
                 write_atomic(home / f"{side}.txt", listed.encode())
-                write_atomic(home / f"{side}_indices.json", as_json(places))
+                write_atomic(home / f"{side}_indices.json", json_of(places))
         for kind, values in features.items():
             path = folder / "features" / kind / str(bucket) / "all.pth"
             _save(path, (values[rows], labels))
@@ -130,7 +131,7 @@ def _write_class_features(part: Path, samples: Sequence[Exported], features: Fea
             relative = f"features/{kind}/{bucket}/{label}.pth"
             _save(part / relative, {one.name: values[row[one.id]] for one in here})
             index.setdefault(str(bucket), {})[label] = relative
-        write_atomic(part / "features" / kind / "features.json", as_json(index))
+        write_atomic(part / "features" / kind / "features.json", json_of(index))
 
 
 def _by_class(samples: Sequence[Exported]) -> Iterator[tuple[int, str, list[Exported]]]:

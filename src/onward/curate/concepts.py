@@ -1,10 +1,10 @@
 """The concepts that a stream is to be labelled with, as their owner wrote them down."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from onward.curate.written import json_of
 from onward.data.read_files import read_object
 from onward.errors import OnwardError
 
@@ -90,8 +90,7 @@ def write_concepts(concepts: Concepts) -> bytes:
         }
         for one in concepts.found
     ]
-    whole = {"concepts": held, "background": concepts.background}
-    return (json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode()
+    return json_of({"concepts": held, "background": concepts.background})
 
 
 def _concept(held: Any, number: int, path: Path) -> Concept:

@@ -1,7 +1,6 @@
 """``embed``: a store of directions, from images or from what somebody else has computed."""
 
 import csv
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 from onward.curate.pool_buckets import PoolBuckets, hashed, ids_in
 from onward.curate.records import EMBEDDED
 from onward.curate.stage import Making, Stage
+from onward.curate.written import csv_of, write_table
 from onward.errors import OnwardError
 from onward.files import remove_drafts, write_atomic
 from onward.table import Array
@@ -132,11 +132,11 @@ def _write(folder: Path, name: str, loaded: Loaded, known: PoolBuckets | None) -
     buckets = np.full(len(ids), -1, np.int32) if known is None else known.of(hashed(ids))
     rows = [[name, one.id, one.reason, one.detail] for one in wrong]
     if rows:
-        write_atomic(folder / "corrupt" / f"{name}.csv", _csv(rows))
+        write_atomic(folder / "corrupt" / f"{name}.csv", csv_of(rows))
     write_atomic(folder / f"{name}.npy", lambda file: np.save(file, directions[good]))
     table = pa.table({"id": pa.array(ids, pa.string()), "bucket": buckets}, schema=EMBEDDED)
     # Written last: a shard with this file is whole.
-    write_atomic(folder / f"{name}.parquet", lambda file: pq.write_table(table, file))
+    write_table(folder / f"{name}.parquet", table)
 
 
 def _counted(folder: Path, names: list[str], known: PoolBuckets | None) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _counted(folder: Path, names: list[str], known: PoolBuckets | None) -> dict[
             f"expected one image at least that can be read, found none. See {folder / 'corrupt'}"
         )
     rows = [row for name in names for row in _read_csv(folder / "corrupt" / f"{name}.csv")]
-    write_atomic(folder / CORRUPT, _csv([["shard", "id", "reason", "detail"], *rows]))
+    write_atomic(folder / CORRUPT, csv_of([["shard", "id", "reason", "detail"], *rows]))
     reasons: dict[str, int] = {}
     for row in rows:
         reasons[row[2]] = reasons.get(row[2], 0) + 1
@@ -194,14 +194,8 @@ def _twice(folder: Path, names: list[str], hashes: Array) -> int:
                     if one in seen:
                         rows.append([name, one])
                     seen.add(one)
-    write_atomic(folder / "twice.csv", _csv(rows))
+    write_atomic(folder / "twice.csv", csv_of(rows))
     return len(rows) - 1
-
-
-def _csv(rows: Sequence[Sequence[str]]) -> bytes:
-    sink = io.StringIO()
-    csv.writer(sink, lineterminator="\n").writerows(rows)
-    return sink.getvalue().encode("utf-8", "replace")
 
 
 def _read_csv(path: Path) -> list[list[str]]:

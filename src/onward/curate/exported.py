@@ -1,9 +1,6 @@
 """The images of a stream that is exported: where each lies, what is known of it, where it goes."""
 
-import csv
 import hashlib
-import io
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +15,7 @@ import pyarrow.parquet as pq
 from onward.curate.images import Place, find_images
 from onward.curate.licences import Licence, licence_of
 from onward.curate.records import POOL
+from onward.curate.written import csv_of
 from onward.data.folder_images import opened_image
 from onward.errors import OnwardError, first_few
 
@@ -146,23 +144,21 @@ def pool_buckets(pool: Path) -> list[tuple[int, Path]]:
     return sorted((int(p.name), p) for p in (pool / "rows").iterdir() if p.name.isdecimal())
 
 
-def write_attribution(samples: Sequence[Exported], path_of: Callable[[Exported], str]) -> bytes:
+def attribution(samples: Sequence[Exported], paths: Mapping[str, str]) -> bytes:
     """Return a CSV that says for each image whose it is, and under which terms."""
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(
-        ["id", "path", "author", "title", "page", "url", "licence", "licence_url", "mind"]
-    )
-    for one in samples:
-        told = [one.row[name] or "" for name in ("author", "title", "page", "url")]
-        licence = [one.row["licence"] or one.licence.name, one.row["licence_url"] or ""]
-        writer.writerow([one.id, path_of(one), *told, *licence, one.licence.problem])
-    return sink.getvalue().encode()
-
-
-def as_json(value: Any) -> bytes:
-    """Return a JSON file."""
-    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
+    told = ("author", "title", "page", "url")
+    rows = [
+        (
+            one.id,
+            paths[one.id],
+            *(one.row[name] or "" for name in told),
+            one.row["licence"] or one.licence.name,
+            one.row["licence_url"] or "",
+            one.licence.problem,
+        )
+        for one in samples
+    ]
+    return csv_of([("id", "path", *told, "licence", "licence_url", "mind"), *rows])
 
 
 def _pool_rows(pool: Path, labelled: pa.Table) -> dict[str, dict[str, Any]]:

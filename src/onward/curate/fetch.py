@@ -28,6 +28,7 @@ from onward.curate.records import FETCHED
 from onward.curate.shard_plan import ShardPlan
 from onward.curate.stage import POOLS, making, open_stage
 from onward.curate.watching import Watch, unwatched
+from onward.curate.written import write_table
 from onward.errors import OnwardError
 from onward.files import remove_drafts, write_atomic
 
@@ -180,9 +181,8 @@ class _Shard:
                         break
 
         write_atomic(self.out / f"{self.name}.tar", fill)
-        table = pa.Table.from_pylist(told, FETCHED)
         # The last of the two: a shard without it is fetched again.
-        write_atomic(self.out / f"{self.name}.parquet", lambda file: pq.write_table(table, file))
+        write_table(self.out / f"{self.name}.parquet", pa.Table.from_pylist(told, FETCHED))
         return [one["status"] for one in told]
 
     def _add(

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from onward.curate.choose import PARTS, Bucket, Wanted, choose
 from onward.curate.concepts import write_concepts
 from onward.curate.records import CANDIDATES, REMOVED, SCORES
 from onward.curate.stage import Making, Stage
 from onward.curate.store import Store
+from onward.curate.written import write_table
 from onward.errors import OnwardError, first_few
 from onward.files import write_atomic
 from onward.table import Array, Rows
@@ -157,4 +157,4 @@ def _write(path: Path, columns: Mapping[str, Any], schema: pa.Schema) -> None:
         {name: pa.array(columns[name], schema.field(name).type) for name in schema.names},
         schema=schema,
     )
-    write_atomic(path, lambda file: pq.write_table(table, file))
+    write_table(path, table)

@@ -1,7 +1,5 @@
 """``onward curate demo``: one verb after the other, on art whose truth is known."""
 
-import csv
-import io
 import json
 import shutil
 from collections.abc import Callable, Mapping
@@ -29,6 +27,7 @@ from onward.curate.pool import PoolOptions, make_pool
 from onward.curate.preview import make_preview
 from onward.curate.review.making import Rules, make_campaign
 from onward.curate.stage import Making, making
+from onward.curate.written import csv_of
 from onward.files import write_atomic
 from onward.results.record import RunRecord
 from onward.sweep import Job, benchmark_of, sweep
@@ -210,10 +209,8 @@ def _gold(pictures: Mapping[str, Picture], count: int, seed: int) -> bytes:
     names = sorted(pictures)
     rng = np.random.default_rng([seed, 9])
     chosen = rng.choice(len(names), min(count, len(names)), replace=False)
-    sink = io.StringIO()
-    table = csv.writer(sink, lineterminator="\n")
-    table.writerow(["id", "labels", "label"])
+    rows = []
     for place in sorted(chosen.tolist()):
         shows = "|".join(sorted(pictures[names[place]].shows))
-        table.writerow([names[place], shows, shows])
-    return sink.getvalue().encode()
+        rows.append((names[place], shows, shows))
+    return csv_of([("id", "labels", "label"), *rows])

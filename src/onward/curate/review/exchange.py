@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from onward.curate.concepts import Concepts
 from onward.curate.records import VOTES
@@ -18,6 +17,7 @@ from onward.curate.review.formats import Format, format_of
 from onward.curate.review.people import somebody
 from onward.curate.review.voting import Answer, keep
 from onward.curate.votes import require_vote
+from onward.curate.written import write_table
 from onward.errors import OnwardError
 from onward.files import storage, write_atomic
 
@@ -53,8 +53,7 @@ def export_votes(folder: Path, path: Path, given: Format | None = None) -> int:
         rows, concepts = _standing(campaign), campaign.concepts
     with storage(path):
         if form is Format.PARQUET:
-            table = pa.Table.from_pylist(rows, schema=VOTES)
-            write_atomic(path, lambda file: pq.write_table(table, file))
+            write_table(path, pa.Table.from_pylist(rows, schema=VOTES))
         else:
             write_atomic(path, _WRITE[form](rows, concepts))
     return len(rows)

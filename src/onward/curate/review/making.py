@@ -4,7 +4,7 @@ import contextlib
 import csv
 import io
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from onward.curate.review.campaign import (
     open_campaign,
 )
 from onward.curate.stage import STAGE, Stage, making, open_stage
+from onward.curate.written import csv_of
 from onward.data.read_files import read_text
 from onward.errors import OnwardError, first_few
 from onward.files import file_digest, write_atomic
@@ -161,7 +162,7 @@ def make_campaign(
                 path.unlink()
             write_atomic(out / CONCEPTS, write_concepts(concepts))
             if found.missing:
-                write_atomic(out / MISSING, _listed(found.missing))
+                write_atomic(out / MISSING, csv_of([("id",), *((name,) for name in found.missing)]))
             with on_disk(out):
                 _fill(Campaign(out, connect(out / FILE, make=True), concepts), found, rules)
             counts = {"concepts": len(concepts.found), "votes_per_image": rules.votes}
@@ -264,10 +265,3 @@ def _read_gold(concepts: Concepts, path: Path) -> dict[str, str]:
         labels = [label.strip() for label in (row["labels"] or "").split(BETWEEN)]
         known[name] = code_of(concepts, (label for label in labels if label))
     return known
-
-
-def _listed(names: Sequence[str]) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([["id"], *([name] for name in names)])
-    return text.getvalue().encode()

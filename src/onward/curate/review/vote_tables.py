@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from onward.curate.concepts import Concepts
 from onward.curate.records import VOTES
 from onward.curate.review.making import BETWEEN
+from onward.curate.written import csv_of
 from onward.data.read_files import read_text
 from onward.errors import OnwardError
 
@@ -33,20 +34,18 @@ def read_parquet(path: Path, concepts: Concepts) -> Sequence[Row]:
 
 def csv_text(rows: Sequence[Row], concepts: Concepts) -> bytes:
     """Return a CSV: labels are joined by ``|``, an empty cell is none of them."""
-    return _table(
-        VOTES.names,
+    told = [
         (
-            (
-                row["id"],
-                row["annotator"],
-                _joined(row["labels"]),
-                "true" if row["sensitive"] else "false",
-                "" if row["seconds"] is None else repr(row["seconds"]),
-                row["at"].isoformat(),
-            )
-            for row in rows
-        ),
-    )
+            row["id"],
+            row["annotator"],
+            _joined(row["labels"]),
+            "true" if row["sensitive"] else "false",
+            "" if row["seconds"] is None else repr(row["seconds"]),
+            row["at"].isoformat(),
+        )
+        for row in rows
+    ]
+    return csv_of([VOTES.names, *told])
 
 
 def read_csv(path: Path, concepts: Concepts) -> Sequence[Row]:
@@ -60,13 +59,11 @@ def crowd_kit(rows: Sequence[Row], concepts: Concepts) -> bytes:
     Several labels are one label to crowd-kit, joined by ``|``. It has no place for what is
     sensitive, or for time.
     """
-    return _table(
-        _CROWD_KIT,
-        (
-            (row["id"], row["annotator"], _joined(row["labels"] or [concepts.background]))
-            for row in rows
-        ),
-    )
+    told = [
+        (row["id"], row["annotator"], _joined(row["labels"] or [concepts.background]))
+        for row in rows
+    ]
+    return csv_of([_CROWD_KIT, *told])
 
 
 def read_crowd_kit(path: Path, concepts: Concepts) -> Sequence[Row]:
@@ -138,11 +135,3 @@ def _rows(
                 f"expected a vote in line {reader.line_num} of {path}, found: {error}"
             ) from error
     return found
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue().encode()
