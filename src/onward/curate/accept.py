@@ -113,8 +113,7 @@ def accept(
         write_lineage(out / LINEAGE, lineage_of(stage, *_reviewed(votes)))
         counts = kept.counts() | _of_votes(found, given)
         counts["label_error"] = _error(found, own, known, kept.drawn & (verdicts.label == own))
-        made.finish(counts)
-        return counts
+        return made.finish(counts)
 
 
 class _Kept:

@@ -85,9 +85,9 @@ def make_candidates(
         "background": search.background,
         "skip": skip,
     }
-    with making(out, "retrieve", options, on_wait=on_wait) as folder:
-        if folder.finished is None:
-            wanted = Wanted(concepts, asked, search.top, search.background, skip)
-            with progress(len(held)) as watch:
-                retrieve(held, wanted, folder, watch)
-        return folder.finished or {}
+    with making(out, "retrieve", options, on_wait=on_wait) as made:
+        if made.finished is not None:
+            return made.finished
+        wanted = Wanted(concepts, asked, search.top, search.background, skip)
+        with progress(len(held)) as watch:
+            return made.finish(retrieve(held, wanted, out, watch))

@@ -17,7 +17,7 @@ from onward.curate.snapshots import (
     month_text,
     refuse_later_months,
 )
-from onward.curate.stage import Making, making
+from onward.curate.stage import making
 from onward.curate.watching import Watch, unwatched
 from onward.errors import OnwardError, first_few, unknown
 
@@ -128,12 +128,11 @@ def make_dated(
         for path in dict.fromkeys([*files, *(piece.source for piece in seen.pieces)])
     ]
     with making(out, "date", {**asdict(options), "sources": sources}) as made:
-        if made.finished is None:
-            chosen = _engine(engine_name, out, master)
-            with at_work(chosen, out):
-                _make(made, chosen, pieces, seen, options, watch)
-        counts = made.finished
-    return counts or {}
+        if made.finished is not None:
+            return made.finished
+        chosen = _engine(engine_name, out, master)
+        with at_work(chosen, out):
+            return made.finish(_make(out, chosen, pieces, seen, options, watch))
 
 
 def _engine(name: str, out: Path, master: str | None) -> DateEngine:
@@ -150,13 +149,13 @@ def _engine(name: str, out: Path, master: str | None) -> DateEngine:
 
 
 def _make(
-    made: Making,
+    out: Path,
     engine: DateEngine,
     pieces: Sequence[Piece],
     snapshots: Snapshots,
     options: DateOptions,
     watch: Watch,
-) -> None:
+) -> dict[str, Any]:
     with watch(len(pieces), "parts of the pool", "reading") as done:
         engine.read(pieces, done)
     with watch(len(snapshots.pieces), "parts of snapshots", "reading") as done:
@@ -176,7 +175,7 @@ def _make(
         )
     parts, names = parts_of(months, options.every)
     with watch(sum(months.values()), "pairs", "writing") as done:
-        written = engine.write(parts, made.folder / "rows", done)
+        written = engine.write(parts, out / "rows", done)
     buckets: list[dict[str, Any]] = [{"name": name, "rows": 0} for name in names]
     for part, one in zip(parts, written, strict=True):
         bucket = buckets[part.bucket]
@@ -189,22 +188,20 @@ def _make(
             f"expected {kept:,} pairs to be written, found another number. Did the pool change "
             "meanwhile? Run the same command again"
         )
-    made.finish(
-        {
-            "rows": kept + sum(dropped.values()),
-            "kept": kept,
-            "dropped": dict(sorted(dropped.items())),
-            "buckets": buckets,
-            "hashed_ids": engine.hashed(),
-            "snapshots": [
-                {
-                    "month": month_text(month),
-                    "rows": rows,
-                    "undecoded": strange,
-                    "first_seen": months.get(month or 0, 0),
-                }
-                for month, (rows, strange) in sorted(counted.items(), key=lambda one: one[0] or 0)
-            ],
-            "snapshots_in_order": snapshots.in_order,
-        }
-    )
+    return {
+        "rows": kept + sum(dropped.values()),
+        "kept": kept,
+        "dropped": dict(sorted(dropped.items())),
+        "buckets": buckets,
+        "hashed_ids": engine.hashed(),
+        "snapshots": [
+            {
+                "month": month_text(month),
+                "rows": rows,
+                "undecoded": strange,
+                "first_seen": months.get(month or 0, 0),
+            }
+            for month, (rows, strange) in sorted(counted.items(), key=lambda one: one[0] or 0)
+        ],
+        "snapshots_in_order": snapshots.in_order,
+    }

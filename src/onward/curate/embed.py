@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from onward.curate.pool_buckets import PoolBuckets, hashed, ids_in
 from onward.curate.records import EMBEDDED
-from onward.curate.stage import Making, Stage
+from onward.curate.stage import Stage
 from onward.curate.written import csv_of, write_table
 from onward.errors import OnwardError
 from onward.files import remove_drafts, write_atomic
@@ -52,24 +52,25 @@ class Part:
 
 def embed(
     parts: Iterator[Part],
-    making: Making,
+    folder: Path,
     pool: Stage | None = None,
     watch: Callable[[int], None] = lambda rows: None,
-) -> Stage:
+) -> dict[str, Any]:
     """Write a store, part by part; those that are there already are not made again.
+
+    Returns what was counted.
 
     Parameters
     ----------
     parts
         The same ones each time, in the same order.
-    making
-        The folder.
+    folder
+        Where to.
     pool
         Says in which bucket an id is.
     watch
         Called with the number of vectors of each part.
     """
-    folder = making.folder
     remove_drafts(folder)
     known = None if pool is None else PoolBuckets(pool)
     names: dict[str, None] = {}
@@ -88,7 +89,7 @@ def embed(
         rows = pq.read_metadata(folder / f"{part.name}.parquet").num_rows
         width = np.load(folder / f"{part.name}.npy", mmap_mode="r").shape[1] if rows else width
         watch(rows)
-    return making.finish(_counted(folder, list(names), known))
+    return _counted(folder, list(names), known)
 
 
 def unit(vectors: Array) -> tuple[Array, Array, Array]:

@@ -133,8 +133,7 @@ def export(
         counts = {key: card[key] for key in card if key not in ("stages", "mind", "name")}
         counts["mind"] = {why: found["images"] for why, found in card["mind"].items()}
         counts["layout"] = layout
-        made.finish(counts)
-        return counts
+        return made.finish(counts)
 
 
 def _stages_of(images: Path, features: Path | None) -> list[Stage]:

@@ -92,27 +92,24 @@ def fetch(
     manners = manners or Manners()
     stage = open_stage(pool, *POOLS)
     with making(out, "fetch", {**asdict(options), "pool": stage.digest}) as made:
-        if made.finished is None:
-            shards = -(-stage.counts["kept"] // options.shard_size)
-            plan = ShardPlan(pool, out / _WORK, shards)
-            plan.prepare()
-            remove_drafts(out)
-            client = Client(
-                manners, most_bytes=options.most_bytes, allow_private=options.allow_private
-            )
-            with watch(options.count, "images", "fetching") as done:
-                failed, fetched = _fetch_shards(plan, out, client, options, manners, done)
-            made.finish(
-                {
-                    "asked": fetched + failed.total(),
-                    "fetched": fetched,
-                    "wanted": options.count,
-                    "failed": dict(sorted(failed.items())),
-                }
-            )
-            shutil.rmtree(out / _WORK)
-        counts = made.finished
-    return counts or {}
+        if made.finished is not None:
+            return made.finished
+        shards = -(-stage.counts["kept"] // options.shard_size)
+        plan = ShardPlan(pool, out / _WORK, shards)
+        plan.prepare()
+        remove_drafts(out)
+        client = Client(manners, most_bytes=options.most_bytes, allow_private=options.allow_private)
+        with watch(options.count, "images", "fetching") as done:
+            failed, fetched = _fetch_shards(plan, out, client, options, manners, done)
+        counts = {
+            "asked": fetched + failed.total(),
+            "fetched": fetched,
+            "wanted": options.count,
+            "failed": dict(sorted(failed.items())),
+        }
+        made.finish(counts)
+        shutil.rmtree(out / _WORK)
+        return counts
 
 
 def _fetch_shards(

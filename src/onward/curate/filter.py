@@ -17,7 +17,7 @@ from onward.curate.engines import emptied_if_refused
 from onward.curate.filters import Given, Step
 from onward.curate.pool_rows import write_dropped, write_rows
 from onward.curate.records import DATED
-from onward.curate.stage import DATED_KINDS, Making, Stage, making, open_stage
+from onward.curate.stage import DATED_KINDS, Stage, making, open_stage
 from onward.curate.survival import bias
 from onward.curate.watching import Watch, unwatched
 from onward.errors import OnwardError, first_few
@@ -63,13 +63,12 @@ def make_filtered(
     told = [{"name": step.name, **step.options} for step in steps]
     options = {"dated": stage.digest, "steps": told, "allow_empty": allow_empty, **_told(given)}
     with making(out, "filter", options) as made:
-        if made.finished is None:
-            for step in steps:
-                step.prepare(given)
-            with emptied_if_refused(out):
-                _make(made, stage, steps, watch, allow_empty=allow_empty)
-        counts = made.finished
-    return counts or {}
+        if made.finished is not None:
+            return made.finished
+        for step in steps:
+            step.prepare(given)
+        with emptied_if_refused(out):
+            return made.finish(_make(out, stage, steps, watch, allow_empty=allow_empty))
 
 
 @dataclass
@@ -108,8 +107,8 @@ class _Work:
 
 
 def _make(
-    made: Making, stage: Stage, steps: Sequence[Step], watch: Watch, *, allow_empty: bool
-) -> None:
+    out: Path, stage: Stage, steps: Sequence[Step], watch: Watch, *, allow_empty: bool
+) -> dict[str, Any]:
     work = _Work(stage, steps)
     pending: list[int] = []
     for number, step in enumerate(steps):
@@ -118,8 +117,8 @@ def _make(
             pending = []
             step.learn(partial(work.alive, step.columns))
         pending.append(number)
-    shutil.rmtree(made.folder / "rows", ignore_errors=True)
-    shutil.rmtree(made.folder / "dropped", ignore_errors=True)
+    shutil.rmtree(out / "rows", ignore_errors=True)
+    shutil.rmtree(out / "dropped", ignore_errors=True)
     ends: dict[int, tuple[datetime, datetime]] = {}
     waiting: list[Future[None]] = []
     # Steps look at one part after the other; meanwhile those before it are written.
@@ -135,7 +134,7 @@ def _make(
                 bucket, first, last = int(path.parent.name), kept["time"][0], kept["time"][-1]
                 ends[bucket] = (ends.get(bucket, (first, last))[0], last)
             lost = rows["id"].filter(fate != _KEPT), fate[fate != _KEPT]
-            waiting.append(pool.submit(_write, made.folder, path, kept, lost, steps))
+            waiting.append(pool.submit(_write, out, path, kept, lost, steps))
             if len(waiting) > _AHEAD:
                 waiting.pop(0).result()
             done(len(rows))
@@ -146,8 +145,8 @@ def _make(
     from onward.report.style import to_png
     from onward.report.survival_picture import survival_figure
 
-    write_atomic(made.folder / PICTURE, to_png(survival_figure(*shares(counts))))
-    made.finish(counts)
+    write_atomic(out / PICTURE, to_png(survival_figure(*shares(counts))))
+    return counts
 
 
 def _pass(work: _Work, pending: Sequence[int]) -> None:

@@ -150,8 +150,7 @@ def make_tests(
             write_atomic(out / CLASS_LIST, json_of(given.as_json()))
         _write_rows(out, rows, kept, reasons)
         write_lineage(out / LINEAGE, lineage_of(stage))
-        made.finish(counts)
-        return counts
+        return made.finish(counts)
 
 
 def _names(stage: Stage, rows: PairRows) -> dict[int, str]:

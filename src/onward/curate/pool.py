@@ -15,7 +15,7 @@ from onward.curate.engines import Engine, Tally, at_work, engine
 from onward.curate.metadata import FORMATS, layout_of, metadata_files
 from onward.curate.pool_rows import write_dropped
 from onward.curate.reading import Piece, piece_of, pieces_of
-from onward.curate.stage import BEGUN, Making, making
+from onward.curate.stage import BEGUN, making
 from onward.curate.watching import Watch, unwatched
 from onward.errors import OnwardError, first_few, unknown
 
@@ -100,33 +100,33 @@ def make_pool(
     pieces = pieces_of(found, day_first=options.day_first)
     sources = [[path.name, path.stat().st_size, glance(path)] for path, _ in found]
     with making(out, "pool", {**asdict(options), "sources": sources}) as made:
-        if made.finished is None:
-            if latest is None:
-                # The moment at which this was begun, however often it goes on.
-                begun = (out / BEGUN).stat().st_mtime
-                latest = int(begun * 1e6)
-            captured = any("taken" in layout.chosen for _, layout in found)
-            limits = rules.Limits(latest, earliest, captured)
-            chosen = engine(engine_name, limits, out, master)
-            with at_work(chosen, out):
-                _make(made, chosen, pieces, options, limits, watch)
-        counts = made.finished
-    return counts or {}
+        if made.finished is not None:
+            return made.finished
+        if latest is None:
+            # The moment at which this was begun, however often it goes on.
+            begun = (out / BEGUN).stat().st_mtime
+            latest = int(begun * 1e6)
+        captured = any("taken" in layout.chosen for _, layout in found)
+        limits = rules.Limits(latest, earliest, captured)
+        chosen = engine(engine_name, limits, out, master)
+        with at_work(chosen, out):
+            counts = _make(out, chosen, pieces, options, limits, watch)
+            return made.finish(counts)
 
 
 def _make(
-    made: Making,
+    out: Path,
     engine: Engine,
     pieces: Sequence[Piece],
     options: PoolOptions,
     limits: rules.Limits,
     watch: Watch,
-) -> None:
+) -> dict[str, Any]:
     with watch(len(pieces), "parts of metadata", "reading") as done:
         tally = engine.read(pieces, done)
     _understood(tally, pieces, limits)
     again = engine.repeats()
-    _write_repeats(again, pieces, made.folder)
+    _write_repeats(again, pieces, out)
     days = engine.days()
     names: Sequence[str | None]
     kept = sum(days.values())
@@ -142,7 +142,7 @@ def _make(
         sizes, names = calendar_sizes(days, options.every)
     parts = cuts(sizes, days, engine.keys_of_day)
     with watch(kept, "rows", "writing") as done:
-        written = engine.write(parts, made.folder / "rows", done)
+        written = engine.write(parts, out / "rows", done)
     wrong = [part for part, one in zip(parts, written, strict=True) if part.rows != one["rows"]]
     if wrong:
         raise OnwardError(
@@ -150,14 +150,12 @@ def _make(
             "metadata change meanwhile? Run the same command again"
         )
     tally.dropped[rules.SEEN] += len(again)
-    made.finish(
-        {
-            "rows": tally.rows,
-            "kept": kept,
-            "dropped": dict(sorted((+tally.dropped).items())),
-            "buckets": _buckets(parts, written, names),
-        }
-    )
+    return {
+        "rows": tally.rows,
+        "kept": kept,
+        "dropped": dict(sorted((+tally.dropped).items())),
+        "buckets": _buckets(parts, written, names),
+    }
 
 
 def _understood(tally: Tally, pieces: Sequence[Piece], limits: rules.Limits) -> None:

@@ -115,8 +115,7 @@ def make_shards(
         found = {"calendar": calendar, "periods": counts, "untested": untested}
         for key in ("pairs", "shards", "retrieval", "classified"):
             found[key] = sum(one[key] for one in counts)
-        made.finish(found)
-        return found
+        return made.finish(found)
 
 
 class _Learned:

@@ -26,7 +26,7 @@ from onward.curate.known_clip import known_clip
 from onward.curate.pool import PoolOptions, make_pool
 from onward.curate.preview import make_preview
 from onward.curate.review.making import Rules, make_campaign
-from onward.curate.stage import Making, making
+from onward.curate.stage import making
 from onward.curate.written import csv_of
 from onward.files import write_atomic
 from onward.results.record import RunRecord
@@ -69,22 +69,22 @@ def whole_way(
     """
     size, voice = size or Size(), voice or Voice()
     with making(out, "demo", {"seed": seed, **vars(size)}, on_wait=on_wait) as made:
-        if made.finished is None:
-            _Way(made, seed, size, voice).go(workers)
-        return made.finished or {}
+        if made.finished is not None:
+            return made.finished
+        return made.finish(_Way(out, seed, size, voice).go(workers))
 
 
 class _Way:
     """The stages, in their order."""
 
-    def __init__(self, made: Making, seed: int, size: Size, voice: Voice) -> None:
-        self._made, self._seed, self._size, self._voice = made, seed, size, voice
-        self._at = Folders(made.folder)
+    def __init__(self, out: Path, seed: int, size: Size, voice: Voice) -> None:
+        self._seed, self._size, self._voice = seed, size, voice
+        self._at = Folders(out)
         self._images = self._at.art / SHARDS
         self._concepts = self._at.out / "concepts.json"
 
-    def go(self, workers: int) -> None:
-        """Make what is not there."""
+    def go(self, workers: int) -> dict[str, Any]:
+        """Make what is not there; return what was counted."""
         say = self._voice.say
         counts: dict[str, Any] = {"art": self._draw()}
         drawn = counts["art"]
@@ -109,7 +109,7 @@ class _Way:
         say(f"run: {len(records)} runs of {', '.join(self._size.methods)}")
         counts |= measured(self._at, counts, records)
         write_demo_page(self._at, counts, records, self._seed, self._at.out / PAGE)
-        self._made.finish(counts)
+        return counts
 
     def _draw(self) -> dict[str, int]:
         told = self._at.out / _DRAWN

@@ -166,7 +166,7 @@ def make_campaign(
             with on_disk(out):
                 _fill(Campaign(out, connect(out / FILE, make=True), concepts), found, rules)
             counts = {"concepts": len(concepts.found), "votes_per_image": rules.votes}
-            return made.finish({**found.counts, **counts})
+            made.finish({**found.counts, **counts})
     return open_stage(out, "review")
 
 
