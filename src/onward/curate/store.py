@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from onward.errors import OnwardError
 from onward.table import Array, Rows
@@ -91,6 +93,21 @@ class Store:
                 within = pa.array(rows[places] - self.starts[at])
                 found[places] = self._column(at, path, "id").take(within).to_pylist()
         return list(found)
+
+    @cached_property
+    def _every_id(self) -> pa.Array:
+        return pa.array(self.ids(np.arange(len(self))), pa.string())
+
+    def of(self, ids: pa.Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Return the directions of these ids as float32, and which of them have one.
+
+        Of an id that several rows have, it is that of the first.
+        """
+        rows = pc.index_in(ids.cast(pa.string()), self._every_id)
+        there = np.asarray(rows.is_valid())
+        found = np.zeros((len(ids), self.width), np.float32)
+        found[there] = self.take(rows.drop_null().to_numpy())
+        return found, there
 
     def take(self, rows: Rows) -> Array:
         """Return the directions of these rows, in this order, as they are stored."""
