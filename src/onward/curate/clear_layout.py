@@ -5,13 +5,16 @@ See `onward.data.clear_listing`, which reads them.
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.curate.exported import Exported, all_metadata, pool_buckets
+from onward.curate.exported import Exported, all_metadata
+from onward.curate.records import row_files
 from onward.curate.written import json_of
 from onward.data.split import shuffled_sides, uniform
 from onward.files import make_folder, write_atomic
@@ -79,15 +82,16 @@ def write_layout(
 def write_all_metadata(out: Path, pool: Path, shift: int) -> int:
     """Write what is known of all images of the pool, labelled or not; return how many there are."""
     index, rows = {}, 0
-    for bucket, folder in pool_buckets(pool):
+    for bucket, files in groupby(row_files(pool), key=itemgetter(0)):
+        parts = [path for _, path in files]
         relative = f"all_metadata/{bucket + shift}.json"
         count = 0
 
-        def write(file: Any, folder: Path = folder) -> None:
+        def write(file: Any, parts: Sequence[Path] = parts) -> None:
             nonlocal count
             file.write(b"{")
             # One image at a time: a pool is larger than memory.
-            for name, fields in all_metadata(pool, folder):
+            for name, fields in all_metadata(parts):
                 file.write(b"," * (count > 0) + json_of({name: fields}).strip()[1:-1])
                 count += 1
             file.write(b"}\n")

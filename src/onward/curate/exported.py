@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from onward.curate.images import Place, find_images
 from onward.curate.licences import Licence, licence_of
-from onward.curate.records import POOL
+from onward.curate.records import POOL, row_files
 from onward.curate.written import csv_of
 from onward.data.folder_images import opened_image
 from onward.errors import OnwardError, first_few
@@ -131,17 +131,12 @@ def exported(
     return found, left_out
 
 
-def all_metadata(pool: Path, bucket: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield id and metadata of everything that a pool has in one bucket's folder."""
-    for part in sorted(bucket.glob("*.parquet")):
+def all_metadata(parts: Iterable[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield id and metadata of everything that is in some parts of a pool."""
+    for part in parts:
         for batch in pq.ParquetFile(part).iter_batches(20_000, columns=POOL.names):
             for row in batch.to_pylist():
                 yield row["id"], {"ID": row["id"], **released_fields(row)}
-
-
-def pool_buckets(pool: Path) -> list[tuple[int, Path]]:
-    """Return the buckets of a pool and their folders."""
-    return sorted((int(p.name), p) for p in (pool / "rows").iterdir() if p.name.isdecimal())
 
 
 def attribution(samples: Sequence[Exported], paths: Mapping[str, str]) -> bytes:
@@ -163,14 +158,16 @@ def attribution(samples: Sequence[Exported], paths: Mapping[str, str]) -> bytes:
 
 def _pool_rows(pool: Path, labelled: pa.Table) -> dict[str, dict[str, Any]]:
     """Return what the pool says of these images; each part of it is read once, in pieces."""
-    folders = dict(pool_buckets(pool))
+    buckets = labelled.column("bucket")
+    wanted = {
+        bucket: labelled.filter(pc.equal(buckets, bucket)).column("id").combine_chunks()
+        for bucket in set(buckets.to_pylist())
+    }
     found: dict[str, dict[str, Any]] = {}
-    for bucket in sorted(set(labelled.column("bucket").to_pylist())):
-        wanted = labelled.filter(pc.equal(labelled.column("bucket"), bucket)).column("id")
-        parts = sorted(folders[bucket].glob("*.parquet")) if bucket in folders else []
-        for part in parts:
+    for bucket, part in row_files(pool):
+        if bucket in wanted:
             for batch in pq.ParquetFile(part).iter_batches(100_000, columns=POOL.names):
-                here = batch.filter(pc.is_in(batch.column("id"), wanted.combine_chunks()))
+                here = batch.filter(pc.is_in(batch.column("id"), wanted[bucket]))
                 found.update((row["id"], row) for row in here.to_pylist())
     strangers = [name for name in labelled.column("id").to_pylist() if name not in found]
     if strangers:

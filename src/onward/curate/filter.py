@@ -16,7 +16,7 @@ import polars as pl
 from onward.curate.engines import emptied_if_refused
 from onward.curate.filters import Given, Step
 from onward.curate.pool_rows import write_dropped, write_rows
-from onward.curate.records import DATED
+from onward.curate.records import DATED, row_files
 from onward.curate.stage import DATED_KINDS, Stage, making, open_stage
 from onward.curate.survival import bias
 from onward.curate.watching import Watch, unwatched
@@ -82,7 +82,7 @@ class _Work:
 
     def parts(self) -> list[Path]:
         """Return all parts, in their order."""
-        return sorted((self.stage.folder / "rows").glob("*/*.parquet"))
+        return [path for _, path in row_files(self.stage.folder)]
 
     def alive(self, columns: Sequence[str]) -> Iterator[tuple[str, pl.DataFrame]]:
         """Yield what is left of each part."""

@@ -22,6 +22,8 @@ Buckets are numbered from 0, the earliest, and their folders have two digits or 
 numbers do. An id is a text, and is the same in all of them.
 """
 
+from pathlib import Path
+
 import pyarrow as pa
 
 MOMENT = pa.timestamp("us", "UTC")
@@ -129,3 +131,9 @@ REJECTED = pa.schema(
     ]
 )
 """A candidate that was not accepted, under the concept it was found for, and why."""
+
+
+def row_files(folder: Path) -> list[tuple[int, Path]]:
+    """Return the bucket and the file of every part of a pool, or of pairs, in order of time."""
+    files = (folder / "rows").glob("*/*.parquet")
+    return sorted((int(path.parent.name), path) for path in files if path.parent.name.isdecimal())
