@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -21,14 +20,13 @@ from onward.curate.exported import Exported, attribution, exported
 from onward.curate.lineage import LINEAGE, lineage_of, write_lineage
 from onward.curate.records import MOMENT
 from onward.curate.stage import BEGUN, Stage, making, open_stage
+from onward.curate.watching import Watch, unwatched
 from onward.curate.written import csv_of, json_of, write_table
 from onward.errors import OnwardError
 from onward.files import write_atomic
 
 Missing = Literal["stop", "skip"]
 Licences = Literal["all", "shareable"]
-Progress = Callable[[int, str, str], AbstractContextManager[Callable[[int], None]]]
-"""Opened with how many, of what, and what is done to them; called with how many more."""
 
 
 def export(
@@ -46,7 +44,7 @@ def export(
     creator: str | None = None,
     url: str | None = None,
     price: float | None = None,
-    progress: Progress = lambda total, what, verb: nullcontext(lambda done: None),
+    progress: Watch = unwatched,
     on_wait: Callable[[], None] = lambda: None,
 ) -> Mapping[str, Any]:
     """Write a dataset; return what was counted.
@@ -78,7 +76,7 @@ def export(
     price
         Of a vote, for what it cost.
     progress, on_wait
-        See `Progress` and `onward.curate.stage.making`.
+        What shows progress; called if another process is at work on the same folder.
     """
     stage, source = open_stage(accepted, "accept"), open_stage(pool, "pool")
     stages = [source, *_stages_of(images, features), stage]

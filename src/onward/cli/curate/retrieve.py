@@ -88,8 +88,8 @@ def retrieve(
 
 
 @contextlib.contextmanager
-def _scanning(total: int) -> Iterator[Callable[[int], None]]:
-    progress = progress_bar("scanned {task.completed:,.0f} of {task.total:,.0f} images")
+def _scanning(total: int, what: str, verb: str) -> Iterator[Callable[[int], None]]:
+    progress = progress_bar(f"{verb} {{task.completed:,.0f}} of {{task.total:,.0f}} {what}")
     bar = progress.add_task("", total=total)
 
     def watch(rows: int) -> None:
