@@ -18,7 +18,7 @@ from onward.curate.label_error import Questions, label_error
 from onward.curate.lineage import LINEAGE, lineage_of, write_lineage
 from onward.curate.records import LABELLED, REJECTED
 from onward.curate.stage import STAGE, Stage, making, open_stage
-from onward.curate.verdicts import ACCEPTED, Rule, Sensitive, Verdicts, decide
+from onward.curate.verdicts import ACCEPTED, Judging, Verdicts, decide
 from onward.curate.votes import Ballots, Ints, ballots, read_votes
 from onward.curate.written import write_table
 from onward.data.split import uniform
@@ -32,19 +32,14 @@ CONCEPTS = "concepts.json"
 
 
 @dataclass(frozen=True)
-class Terms:
-    """On which terms candidates are accepted: see `onward.curate.verdicts.decide`.
+class Terms(Judging):
+    """On which terms candidates are accepted.
 
     ``per_class`` images of each class and bucket are drawn from those that could be accepted, by
     the hash of their ids under ``seed``: votes on other images change nothing. Where there are
     fewer, they are all kept, their bucket is dropped, or that is an error, see ``short``.
     """
 
-    rule: Rule = "majority"
-    sensitive: Sensitive = "strict"
-    votes_per_image: int = 3
-    certainty: float = 0.9
-    relabel: bool = False
     per_class: int = 300
     short: Short = "keep"
     seed: int = 0
@@ -94,18 +89,10 @@ def accept(
     with making(out, "accept", options, on_wait=on_wait) as made:
         if made.finished is not None:
             return made.finished
-        own = _own(candidates, concepts)
+        numbers = concepts.numbers
+        own = np.array([numbers[name] for name in candidates["concept"].to_pylist()], np.int64)
         found = ballots(given, ids, concepts)
-        verdicts = decide(
-            found,
-            own,
-            len(concepts.found),
-            rule=terms.rule,
-            sensitive=terms.sensitive,
-            votes=terms.votes_per_image,
-            certainty=terms.certainty,
-            relabel=terms.relabel,
-        )
+        verdicts = decide(found, own, len(concepts.found), terms)
         kept = _Kept(candidates, concepts, verdicts, terms)
         write_table(out / "labelled.parquet", kept.labelled())
         write_table(out / "rejected.parquet", kept.rejected())
@@ -217,11 +204,6 @@ def _candidates(retrieved: Path) -> pa.Table:
     return table
 
 
-def _own(candidates: pa.Table, concepts: Concepts) -> Ints:
-    numbers = {name: number for number, name in enumerate(concepts.names)}
-    return np.array([numbers[name] for name in candidates.column("concept").to_pylist()], np.int64)
-
-
 def _of_votes(found: Ballots, given: pa.Table) -> dict[str, Any]:
     agreement = krippendorff_alpha(found.answers)
     return {
@@ -257,7 +239,7 @@ def _known(gold: Path | None, ids: list[str], concepts: Concepts) -> Ints:
     absent = [name for name in ("id", "label") if name not in table.column_names]
     if absent:
         raise OnwardError(f"expected the columns id and label in {gold}, found no {absent[0]}")
-    numbers = {name: number for number, name in enumerate(concepts.names)}
+    numbers = concepts.numbers
     rows = {name: number for number, name in enumerate(ids)}
     columns = (table.column(name).cast(pa.string()).to_pylist() for name in ("id", "label"))
     for name, label in zip(*columns, strict=True):

@@ -50,6 +50,11 @@ class Concepts:
         """Classes in their order: the background comes first, as in CLEAR."""
         return (self.background, *(concept.name for concept in self.found))
 
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The place of each class in this order, by its name."""
+        return {name: number for number, name in enumerate(self.names)}
+
 
 def read_concepts(path: Path) -> Concepts:
     """Read a file of concepts.

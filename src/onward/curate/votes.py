@@ -89,7 +89,7 @@ def ballots(votes: pa.Table, ids: Sequence[str], concepts: Concepts) -> Ballots:
     are no candidates are put aside.
     """
     row = {name: number for number, name in enumerate(ids)}
-    numbers = {name: number for number, name in enumerate(concepts.names)}
+    numbers = concepts.numbers
     several: dict[frozenset[int], int] = {}
     found: list[dict[str, tuple[int, bool]]] = [{} for _ in ids]
     aside: Counter[str] = Counter()
@@ -106,7 +106,7 @@ def ballots(votes: pa.Table, ids: Sequence[str], concepts: Concepts) -> Ballots:
         elif vote["annotator"] in found[place]:
             aside["second answers of one annotator about one image"] += 1
         else:
-            answer = _answer(vote, numbers, concepts, several)
+            answer = _answer(vote, numbers, several)
             found[place][vote["annotator"]] = (answer, bool(vote["sensitive"]))
     people = sorted({name for votes_of_one in found for name in votes_of_one})
     number = {name: place for place, name in enumerate(people)}
@@ -131,10 +131,7 @@ def require_vote(vote: Mapping[str, Any]) -> None:
 
 
 def _answer(
-    vote: Mapping[str, Any],
-    numbers: dict[str, int],
-    concepts: Concepts,
-    several: dict[frozenset[int], int],
+    vote: Mapping[str, Any], numbers: Mapping[str, int], several: dict[frozenset[int], int]
 ) -> int:
     require_vote(vote)
     strangers = [name for name in vote["labels"] if name not in numbers]
