@@ -60,23 +60,25 @@ def export_votes(folder: Path, path: Path, given: Format | None = None) -> int:
 
 
 def import_file(folder: Path, path: Path, given: Format | None = None) -> dict[str, int]:
-    """Add the votes of a file to a campaign, see `import_votes`."""
-    form = format_of(path, given)
-    if not path.is_file():
-        raise OnwardError(f"expected a file of votes, found none at {path}")
-    with open_campaign(folder) as campaign:
-        return _import(campaign, _READ[form](path, campaign.concepts))
-
-
-def import_votes(folder: Path, votes: pa.Table) -> dict[str, int]:
-    """Add votes with the columns of `VOTES`; return what became of them.
+    """Add the votes of a file to a campaign; return what became of them.
 
     Who is not known is entered, without a link. The same vote is imported once, however often it
     comes. One that finds its image with enough votes is kept and does not count; one for an image
     that is not in the campaign is left out, and counted.
     """
+    form = format_of(path, given)
+    if not path.is_file():
+        raise OnwardError(f"expected a file of votes, found none at {path}")
     with open_campaign(folder) as campaign:
-        return _import(campaign, votes.select(VOTES.names).to_pylist())
+        rows = _READ[form](path, campaign.concepts)
+        found: Counter[str] = Counter(read=len(rows), new=0, known=0, counted=0, not_in_campaign=0)
+        (before,) = campaign.db.execute("select count(*) from standing").fetchone()
+        with campaign.writing():
+            for row in rows:
+                found[_add(campaign, row)] += 1
+            (after,) = campaign.db.execute("select count(*) from standing").fetchone()
+    found["counted"] = after - before
+    return dict(found)
 
 
 def _standing(campaign: Campaign) -> list[Row]:
@@ -96,17 +98,6 @@ def _standing(campaign: Campaign) -> list[Row]:
         }
         for name, annotator, labels, sensitive, seconds, at in rows
     ]
-
-
-def _import(campaign: Campaign, rows: Sequence[Row]) -> dict[str, int]:
-    found: Counter[str] = Counter(read=len(rows), new=0, known=0, counted=0, not_in_campaign=0)
-    (before,) = campaign.db.execute("select count(*) from standing").fetchone()
-    with campaign.writing():
-        for row in rows:
-            found[_add(campaign, row)] += 1
-        (after,) = campaign.db.execute("select count(*) from standing").fetchone()
-    found["counted"] = after - before
-    return dict(found)
 
 
 def _add(campaign: Campaign, row: Row) -> str:
