@@ -5,12 +5,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from onward.curate.engines import ENGINES, at_work, need_spark
+from onward.curate.date_on_polars import DateOnPolars
+from onward.curate.date_on_spark import DateOnSpark
+from onward.curate.engines import at_work, require_engine
 from onward.curate.first_seen import Part, micros_of, parts_of
 from onward.curate.metadata import layout_of, metadata_files
 from onward.curate.pair_reading import USUAL
-from onward.curate.pool import glance, said
+from onward.curate.pool import glance
 from onward.curate.reading import Piece, pieces_of
+from onward.curate.records import moment_of, said
 from onward.curate.snapshots import (
     Snapshots,
     find_snapshots,
@@ -130,22 +133,11 @@ def make_dated(
     with making(out, "date", {**asdict(options), "sources": sources}) as made:
         if made.finished is not None:
             return made.finished
-        chosen = _engine(engine_name, out, master)
+        require_engine(engine_name, "date")
+        spark = engine_name == "spark"
+        chosen: DateEngine = DateOnSpark(out, master) if spark else DateOnPolars(out)
         with at_work(chosen, out):
             return made.finish(_make(out, chosen, pieces, seen, options, watch))
-
-
-def _engine(name: str, out: Path, master: str | None) -> DateEngine:
-    if name == "polars":
-        from onward.curate.date_on_polars import DateOnPolars
-
-        return DateOnPolars(out)
-    if name == "spark":
-        need_spark()
-        from onward.curate.date_on_spark import DateOnSpark
-
-        return DateOnSpark(out, master)
-    raise unknown("engine", name, ENGINES, "onward curate date --help")
 
 
 def _make(
@@ -180,8 +172,8 @@ def _make(
     for part, one in zip(parts, written, strict=True):
         bucket = buckets[part.bucket]
         bucket["rows"] += one["rows"]
-        bucket.setdefault("first", said(micros_of(part.month)))
-        bucket["last"] = said(micros_of(part.month))
+        bucket["last"] = said(moment_of(micros_of(part.month)))
+        bucket.setdefault("first", bucket["last"])
     kept = sum(months.values())
     if sum(bucket["rows"] for bucket in buckets) != kept:
         raise OnwardError(

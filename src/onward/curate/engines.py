@@ -1,7 +1,6 @@
 """What carries the rows of a pool: one machine with polars, or a cluster with Spark."""
 
 import contextlib
-import importlib.util
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,9 +12,9 @@ import pyarrow as pa
 
 from onward.curate.cutting import Cut, Key
 from onward.curate.reading import Piece
-from onward.curate.rules import Limits
 from onward.curate.stage import BEGUN
 from onward.errors import OnwardError, unknown
+from onward.extras import need
 
 ENGINES = ("polars", "spark")
 WORK = ".work"
@@ -95,24 +94,9 @@ def at_work(engine: Closing, out: Path) -> Iterator[None]:
     shutil.rmtree(out / WORK, ignore_errors=True)
 
 
-def engine(name: str, limits: Limits, out: Path, master: str | None = None) -> Engine:
-    """Return an engine that writes below `out`."""
-    if name == "polars":
-        from onward.curate.on_polars import OnPolars
-
-        return OnPolars(limits, out)
+def require_engine(name: str, verb: str) -> None:
+    """Say that there is no such engine, or that Spark is missing."""
+    if name not in ENGINES:
+        raise unknown("engine", name, ENGINES, f"onward curate {verb} --help")
     if name == "spark":
-        need_spark()
-        from onward.curate.on_spark import OnSpark
-
-        return OnSpark(limits, out, master)
-    raise unknown("engine", name, ENGINES, "onward curate pool --help")
-
-
-def need_spark() -> None:
-    """Say that Spark is missing, before something imports it."""
-    if importlib.util.find_spec("pyspark") is None:
-        raise OnwardError(
-            "expected pyspark, which carries a pool on a cluster, found none. Install it: "
-            "pip install 'onward[curate,spark]'"
-        )
+        need("pyspark", "which carries a pool on a cluster", "curate,spark")

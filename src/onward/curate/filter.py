@@ -16,7 +16,7 @@ import polars as pl
 from onward.curate.engines import emptied_if_refused
 from onward.curate.filters import Given, Step
 from onward.curate.pool_rows import write_dropped, write_rows
-from onward.curate.records import DATED, row_files
+from onward.curate.records import DATED, row_files, said
 from onward.curate.stage import DATED_KINDS, Stage, making, open_stage
 from onward.curate.survival import bias
 from onward.curate.watching import Watch, unwatched
@@ -169,8 +169,8 @@ def _write(
     if len(ids):
         reasons = pl.Series([step.told() for step in steps]).gather(pl.Series(fates))
         write_dropped(
-            ids.to_arrow().cast("string"),
-            reasons.to_arrow().cast("string"),
+            ids.to_arrow(),
+            reasons.to_arrow(),
             f"{path.parent.name}/{path.name}",
             out / "dropped" / f"{path.parent.name}-{path.name}",
         )
@@ -201,7 +201,7 @@ def _counted(work: _Work, ends: Mapping[int, tuple[datetime, datetime]]) -> dict
         {"name": name, "rows": rows} for name, rows in zip(names, left, strict=True)
     ]
     for number, (first, last) in ends.items():
-        buckets[number] |= {"first": _said(first), "last": _said(last)}
+        buckets[number] |= {"first": said(first), "last": said(last)}
     return {
         "rows": sum(before),
         "kept": sum(left),
@@ -261,7 +261,3 @@ def _year(name: str) -> float:
 
 def _name(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
-
-
-def _said(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")

@@ -77,12 +77,7 @@ class OnPolars:
         if dropped:
             table = pa.concat_tables(dropped)
             path = self._out / "dropped" / f"{piece.name}.parquet"
-            write_dropped(
-                table["id"].cast(pa.string()),
-                table["reason"].cast(pa.string()),
-                str(piece.source),
-                path,
-            )
+            write_dropped(table["id"], table["reason"], str(piece.source), path)
         found = {"counted": tally, "days": days, "runs": runs}
         write_atomic(summary, json.dumps(found).encode())
         return found
@@ -168,7 +163,7 @@ class OnPolars:
         rows = self._slice(cut.start[0], None if end is None else end[0] + 1, rules.KEPT)
         inside = rules.between(self._keys(rows), cut.start, end)
         chosen = nw.to_native(inside.select("row").collect())["row"].to_numpy()
-        found = write_part(rows, chosen, path)
+        found = write_part(rows, path, chosen=chosen)
         write_atomic(summary, json.dumps(found).encode())
         return found
 

@@ -22,7 +22,6 @@ from onward.curate.records import POOL
 from onward.curate.rules import ROW_BITS
 from onward.curate.url_texts import decoded
 from onward.errors import OnwardError
-from onward.table import Array
 
 TEXTS = tuple(name for name in POOL.names if name not in ("time", "taken"))
 READ = pa.schema(
@@ -60,9 +59,14 @@ class Piece:
         """Names sort as pieces do."""
         return f"{self.number:06d}"
 
+    @property
+    def first(self) -> int:
+        """The place of its first row among all rows."""
+        return self.number << ROW_BITS
+
     def tables(self) -> Iterator[pa.Table]:
         """Yield rows with `READ`, some at a time."""
-        first = self.number << ROW_BITS
+        first = self.first
         try:
             for texts, faults in blocks(self.source, self.layout, self.start, self.stop):
                 read = _understood(texts, self.layout, day_first=self.day_first)
@@ -96,11 +100,6 @@ def pieces_of(
         for start, stop in zip([0, *stops], stops, strict=False):
             pieces.append(Piece(len(pieces), path, layout, start, stop, day_first))
     return pieces
-
-
-def piece_of(order: Array) -> Array:
-    """Return the numbers of the pieces that rows are from."""
-    return np.asarray(order >> ROW_BITS)
 
 
 def _understood(texts: Texts, layout: Layout, *, day_first: bool | None) -> pa.Table:

@@ -3,14 +3,13 @@
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from onward.curate.concepts import Concepts
-from onward.curate.records import VOTES
+from onward.curate.records import VOTES, micros_since, moment_of
 from onward.curate.review import label_studio, vote_tables
 from onward.curate.review.campaign import Campaign, open_campaign
 from onward.curate.review.formats import Format, format_of
@@ -21,7 +20,6 @@ from onward.curate.written import write_table
 from onward.errors import OnwardError
 from onward.files import storage, write_atomic
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Row = Mapping[str, Any]
 """A vote by the names of `VOTES`; ``seconds`` and ``at`` may be None where they are not known."""
 
@@ -94,7 +92,7 @@ def _standing(campaign: Campaign) -> list[Row]:
             "labels": campaign.labels(labels),
             "sensitive": bool(sensitive),
             "seconds": seconds,
-            "at": _EPOCH + timedelta(microseconds=at),
+            "at": moment_of(at),
         }
         for name, annotator, labels, sensitive, seconds, at in rows
     ]
@@ -108,7 +106,7 @@ def _add(campaign: Campaign, row: Row) -> str:
     if item is None:
         return "not_in_campaign"
     labels = campaign.code(row["labels"])
-    at = None if row["at"] is None else _microseconds(row["at"])
+    at = None if row["at"] is None else micros_since(row["at"])
     whole = (row["id"], row["annotator"], labels, bool(row["sensitive"]), at)
     key = f"import-{hashlib.sha256(repr(whole).encode()).hexdigest()[:40]}"
     if db.execute("select 1 from votes where key = ?", (key,)).fetchone():
@@ -123,7 +121,3 @@ def _add(campaign: Campaign, row: Row) -> str:
         answer = Answer(key, question, labels, bool(row["sensitive"]), row["seconds"], at)
         keep(campaign, annotator, answer)
     return "new"
-
-
-def _microseconds(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1)
