@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from onward.curate.concepts import Concepts, read_concepts
+from onward.curate.concepts import CONCEPTS, Concepts, read_concepts
 from onward.curate.label_error import Questions, label_error
 from onward.curate.lineage import LINEAGE, lineage_of, write_lineage
 from onward.curate.records import LABELLED, REJECTED
@@ -28,7 +28,6 @@ from onward.metrics.agreement import krippendorff_alpha
 
 Short = Literal["keep", "drop-bucket", "error"]
 NOT_DRAWN, DROPPED = "not drawn", "its bucket was dropped"
-CONCEPTS = "concepts.json"
 
 
 @dataclass(frozen=True)

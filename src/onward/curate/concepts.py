@@ -8,6 +8,8 @@ from onward.curate.written import json_of
 from onward.data.read_files import read_object
 from onward.errors import OnwardError
 
+CONCEPTS = "concepts.json"
+"""The file of concepts in the folders of curation."""
 _FIELDS = {"name", "prompts", "sub_queries", "option", "super"}
 _FILE = {"concepts", "background"}
 

@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from onward.curate.accept import CONCEPTS
 from onward.curate.card import card_of, readme
 from onward.curate.clear_layout import Layout, write_all_metadata, write_layout
-from onward.curate.concepts import read_concepts
+from onward.curate.concepts import CONCEPTS, read_concepts
 from onward.curate.croissant import TABLE, croissant
 from onward.curate.export_features import CLIP, HOG, drawn_features, stored_features
 from onward.curate.exported import Exported, attribution, exported

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from onward.curate.concepts import Concepts, read_concepts
+from onward.curate.concepts import CONCEPTS, Concepts, read_concepts
 from onward.curate.images import Place, find_images
 from onward.curate.score_histogram import histogram_svg
 from onward.curate.stage import Stage, making, open_stage
@@ -97,7 +97,7 @@ def _write_page(
     retrieved: Stage, images: Path, path: Path, shown: int, watch: Callable[[int], None]
 ) -> dict[str, Any]:
     folder = retrieved.folder
-    concepts = read_concepts(folder / "concepts.json")
+    concepts = read_concepts(folder / CONCEPTS)
     candidates = pq.read_table(folder / "candidates.parquet")
     scores = pq.read_table(folder / "scores.parquet")
     picked = {

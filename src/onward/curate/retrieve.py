@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from onward.curate.choose import PARTS, Bucket, Wanted, choose
-from onward.curate.concepts import write_concepts
+from onward.curate.concepts import CONCEPTS, write_concepts
 from onward.curate.records import CANDIDATES, REMOVED, SCORES
 from onward.curate.store import Store
 from onward.curate.written import write_table
@@ -60,7 +60,7 @@ def retrieve(
     columns = {"bucket": [bucket for bucket, _, _ in removed], "id": ids, "concepts": of}
     _write(folder / "removed.parquet", columns, REMOVED)
     _write(folder / "scores.parquet", _scores(histogram, numbers, names[1:]), SCORES)
-    write_atomic(folder / "concepts.json", write_concepts(wanted.concepts))
+    write_atomic(folder / CONCEPTS, write_concepts(wanted.concepts))
     scanned = sum(one.images for one in done)
     return {
         "images": scanned,

@@ -4,7 +4,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -14,15 +13,12 @@ from onward.curate.review import label_studio, vote_tables
 from onward.curate.review.campaign import Campaign, open_campaign
 from onward.curate.review.formats import Format, format_of
 from onward.curate.review.people import somebody
+from onward.curate.review.vote_tables import Row
 from onward.curate.review.voting import Answer, keep
 from onward.curate.votes import require_vote
 from onward.curate.written import write_table
 from onward.errors import OnwardError
 from onward.files import storage, write_atomic
-
-Row = Mapping[str, Any]
-"""A vote by the names of `VOTES`; ``seconds`` and ``at`` may be None where they are not known."""
-
 
 _READ: Mapping[Format, Callable[[Path, Concepts], Sequence[Row]]] = {
     Format.LABEL_STUDIO: label_studio.read,

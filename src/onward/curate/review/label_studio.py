@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from onward.curate.concepts import Concepts
-from onward.curate.review.vote_tables import moment
+from onward.curate.review.vote_tables import Row, moment
 from onward.curate.written import json_of
 from onward.data.read_files import read_json
 from onward.errors import OnwardError
 
-Row = Mapping[str, Any]
 _LABELS, _SENSITIVE = "labels", "sensitive"
 _YES, _NO = "yes", "no"
 

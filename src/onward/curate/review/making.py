@@ -11,10 +11,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from onward.curate.concepts import Concepts, read_concepts, write_concepts
+from onward.curate.concepts import CONCEPTS, Concepts, read_concepts, write_concepts
 from onward.curate.images import Place, find_images
 from onward.curate.review.campaign import (
-    CONCEPTS,
     FILE,
     Campaign,
     code_of,
@@ -23,14 +22,13 @@ from onward.curate.review.campaign import (
     open_campaign,
 )
 from onward.curate.stage import STAGE, Stage, making, open_stage
+from onward.curate.votes import labels_in
 from onward.curate.written import csv_of
 from onward.data.read_files import read_text
 from onward.errors import OnwardError, first_few
 from onward.files import file_digest, write_atomic
 
 MISSING = "missing.csv"
-BETWEEN = "|"
-"""What stands between labels in a cell."""
 
 
 @dataclass(frozen=True)
@@ -262,6 +260,5 @@ def _read_gold(concepts: Concepts, path: Path) -> dict[str, str]:
         if not name or name in known:
             found = f"{name!r} twice" if name else "an empty one"
             raise OnwardError(f"expected each id once in {path}, found {found}")
-        labels = [label.strip() for label in (row["labels"] or "").split(BETWEEN)]
-        known[name] = code_of(concepts, (label for label in labels if label))
+        known[name] = code_of(concepts, labels_in(row["labels"]))
     return known

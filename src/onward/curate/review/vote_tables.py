@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 
 from onward.curate.concepts import Concepts
 from onward.curate.records import VOTES
-from onward.curate.review.making import BETWEEN
+from onward.curate.votes import BETWEEN, TRUTHS, labels_in
 from onward.curate.written import csv_of
 from onward.data.read_files import read_text
 from onward.errors import OnwardError
 
 Row = Mapping[str, Any]
-_TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
+"""A vote by the names of `VOTES`; ``seconds`` and ``at`` may be None where they are not known."""
 _CROWD_KIT = ("task", "worker", "label")
 
 
@@ -74,7 +74,7 @@ def read_crowd_kit(path: Path, concepts: Concepts) -> Sequence[Row]:
         lambda row: {
             "id": row["task"],
             "annotator": row["worker"],
-            "labels": _split(row["label"]),
+            "labels": labels_in(row["label"]),
             "sensitive": False,
             "seconds": None,
             "at": None,
@@ -93,8 +93,8 @@ def _row(row: Mapping[str, str]) -> Row:
     return {
         "id": row["id"],
         "annotator": row["annotator"],
-        "labels": _split(row["labels"]),
-        "sensitive": _TRUTHS[(row.get("sensitive") or "").strip().lower()],
+        "labels": labels_in(row["labels"]),
+        "sensitive": TRUTHS[(row.get("sensitive") or "").strip().lower()],
         "seconds": float(seconds) if seconds else None,
         "at": moment(at) if at else None,
     }
@@ -108,10 +108,6 @@ def _joined(labels: Sequence[str]) -> str:
                 "--format parquet or label-studio"
             )
     return BETWEEN.join(labels)
-
-
-def _split(text: str) -> list[str]:
-    return [label.strip() for label in text.split(BETWEEN) if label.strip()]
 
 
 def _rows(
