@@ -36,14 +36,12 @@ def part_of(samples: Sequence[Exported], layout: Layout) -> dict[str, str]:
     """
     if layout == "old":
         return {one.id: "" for one in samples}
-    place = uniform(np.array([one.id for one in samples]), "export test")
-    cells: dict[tuple[int, str], list[int]] = {}
-    for number, one in enumerate(samples):
-        cells.setdefault((one.bucket, one.label), []).append(number)
-    sides = dict.fromkeys((one.id for one in samples), TRAIN)
-    for rows in cells.values():
-        rows.sort(key=lambda row: place[row])
-        sides.update((samples[row].id, TEST) for row in rows[: len(rows) // 3])
+    ids = [one.id for one in samples]
+    place = dict(zip(ids, uniform(np.array(ids), "export test").tolist(), strict=True))
+    sides = dict.fromkeys(ids, TRAIN)
+    for _, _, here in _by_class(samples):
+        drawn = sorted(here, key=lambda one: place[one.id])
+        sides.update((one.id, TEST) for one in drawn[: len(drawn) // 3])
     return sides
 
 

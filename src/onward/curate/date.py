@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from onward.curate.date_on_polars import DateOnPolars
 from onward.curate.date_on_spark import DateOnSpark
-from onward.curate.engines import at_work, require_engine
+from onward.curate.engines import Closing, at_work, require_engine
 from onward.curate.first_seen import Part, micros_of, parts_of
 from onward.curate.metadata import layout_of, metadata_files
 from onward.curate.pair_reading import USUAL
@@ -51,7 +51,7 @@ class DateOptions:
             raise unknown("calendar", self.every, EVERY, "onward curate date --help")
 
 
-class DateEngine(Protocol):
+class DateEngine(Closing, Protocol):
     """The steps of dating, in their order."""
 
     def read(self, pieces: Sequence[Piece], progress: Callable[[int], None]) -> None:
@@ -79,9 +79,6 @@ class DateEngine(Protocol):
         self, parts: Sequence[Part], rows: Path, progress: Callable[[int], None]
     ) -> list[dict[str, Any]]:
         """Write everything; return what `onward.curate.pool_rows.write_part` says of each part."""
-
-    def close(self) -> None:
-        """Let go of everything."""
 
 
 def make_dated(

@@ -1,6 +1,7 @@
 """``embed``: a store of directions, from images or from what somebody else has computed."""
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,7 +90,7 @@ def embed(
         rows = pq.read_metadata(folder / f"{part.name}.parquet").num_rows
         width = np.load(folder / f"{part.name}.npy", mmap_mode="r").shape[1] if rows else width
         watch(rows)
-    return _counted(folder, list(names), known)
+    return _counted(folder, list(names), width, known)
 
 
 def unit(vectors: Array) -> tuple[Array, Array, Array]:
@@ -140,7 +141,9 @@ def _write(folder: Path, name: str, loaded: Loaded, known: PoolBuckets | None) -
     write_table(folder / f"{name}.parquet", table)
 
 
-def _counted(folder: Path, names: list[str], known: PoolBuckets | None) -> dict[str, Any]:
+def _counted(
+    folder: Path, names: list[str], width: int | None, known: PoolBuckets | None
+) -> dict[str, Any]:
     """Count what lies there, list what is wrong, and what is there twice."""
     hashes, buckets = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     for name in names:
@@ -156,16 +159,13 @@ def _counted(folder: Path, names: list[str], known: PoolBuckets | None) -> dict[
         )
     rows = [row for name in names for row in _read_csv(folder / "corrupt" / f"{name}.csv")]
     write_atomic(folder / CORRUPT, csv_of([["shard", "id", "reason", "detail"], *rows]))
-    reasons: dict[str, int] = {}
-    for row in rows:
-        reasons[row[2]] = reasons.get(row[2], 0) + 1
     held = np.concatenate(buckets)
     counts: dict[str, Any] = {
         "found": len(every) + len(rows),
         "embedded": len(every),
-        "width": int(np.load(folder / f"{_filled(folder, names)}.npy", mmap_mode="r").shape[1]),
+        "width": width,
         "shards": len(names),
-        "corrupt": reasons,
+        "corrupt": dict(Counter(row[2] for row in rows)),
         "twice": _twice(folder, names, every),
     }
     if known is not None:
@@ -176,10 +176,6 @@ def _counted(folder: Path, names: list[str], known: PoolBuckets | None) -> dict[
             "without_a_direction": known.never_asked,
         }
     return counts
-
-
-def _filled(folder: Path, names: list[str]) -> str:
-    return next(n for n in names if pq.read_metadata(folder / f"{n}.parquet").num_rows)
 
 
 def _twice(folder: Path, names: list[str], hashes: Array) -> int:

@@ -40,7 +40,14 @@ class Tally:
                 self.dropped[row["reason"]] += row["rows"]
 
 
-class Engine(Protocol):
+class Closing(Protocol):
+    """What works below `WORK` and lets go of everything in the end."""
+
+    def close(self) -> None:
+        """Let go of everything; what is below `WORK` stays for the next time."""
+
+
+class Engine(Closing, Protocol):
     """The steps of a pool, in their order."""
 
     def read(self, pieces: Sequence[Piece], progress: Callable[[int], None]) -> Tally:
@@ -59,16 +66,6 @@ class Engine(Protocol):
         self, cuts: Sequence[Cut], rows: Path, progress: Callable[[int], None]
     ) -> list[dict[str, Any]]:
         """Write each part; return what `onward.curate.pool_rows.write_part` says of each."""
-
-    def close(self) -> None:
-        """Let go of everything; what is below `WORK` stays for the next time."""
-
-
-class Closing(Protocol):
-    """What works below `WORK` and lets go of everything in the end."""
-
-    def close(self) -> None:
-        """Let go of everything; what is below `WORK` stays for the next time."""
 
 
 @contextlib.contextmanager

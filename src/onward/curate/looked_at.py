@@ -47,14 +47,13 @@ def look_at_images(
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         for shard in shards:
             path = out / FOLDER / f"{shard.name}.parquet"
-            if not path.is_file():
-                table = _looked(shard, wanted, threads, watch)
-                write_table(path, table)
-                yield table
-            else:
+            if path.is_file():
                 table = pq.read_table(path, schema=LOOKED)
                 watch(len(table))
-                yield table
+            else:
+                table = _looked(shard, wanted, threads, watch)
+                write_table(path, table)
+            yield table
 
 
 def _looked(

@@ -15,7 +15,7 @@ from onward.curate.dated_classes import DatedClasses, Naming, read_classes
 from onward.curate.draw_classes import Classified, Directions, classified, named_rows
 from onward.curate.draw_tests import Looks, drawn, in_drawn_order, too_like
 from onward.curate.embed_images import images_digest
-from onward.curate.images import image_shards
+from onward.curate.images import Shard, image_shards
 from onward.curate.lineage import LINEAGE, lineage_of, write_lineage
 from onward.curate.looked_at import look_at_images
 from onward.curate.pair_rows import PairRows, read_pair_rows
@@ -177,7 +177,7 @@ def _enough(rows: PairRows, wanted: int, names: Mapping[int, str]) -> None:
 
 
 def _looks(
-    rows: PairRows, shards: Any, out: Path, watch: Callable[[int], None]
+    rows: PairRows, shards: Sequence[Shard], out: Path, watch: Callable[[int], None]
 ) -> tuple[Looks, dict[str, Array]]:
     """Return what the images of pairs look like, and which have none that can be used."""
     order = np.argsort(rows.uids, kind="stable")

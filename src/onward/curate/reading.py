@@ -108,7 +108,7 @@ def _understood(texts: Texts, layout: Layout, *, day_first: bool | None) -> pa.T
     held: dict[str, Any] = {}
     for name in ("time", "taken"):
         if name in texts:
-            said = _series(texts_of_times(texts[name])).str.strip_chars()
+            said = pl.Series(values=texts_of_times(texts[name])).str.strip_chars()
             known, unsaid = micros(said, day_first=day_first)
             held[name], held[f"{name}_unsaid"] = known.to_arrow(), unsaid.to_arrow()
         else:
@@ -147,7 +147,3 @@ def _faulty(faults: Faults) -> pa.Table:
     }
     columns = [held.get(field.name, pa.nulls(rows, field.type)) for field in READ]
     return pa.table(columns, schema=READ)
-
-
-def _series(column: pa.ChunkedArray) -> pl.Series:
-    return pl.Series(values=column.cast(pa.string()))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -152,15 +152,21 @@ class _Shown:
 
 
 def _mapped(path: Path) -> Array:
+    # Pages are shared until they are written to, which nobody does; torch dislikes arrays that
+    # cannot be.
+    array = mapped_array(path, "c")
+    _require_directions(array, str(path))
+    return array
+
+
+def mapped_array(path: Path, mode: Literal["r", "c"] = "r") -> Array:
+    """Map the array of a .npy file into memory, or say that there is none."""
     try:
-        # Pages are shared until they are written to, which nobody does; torch dislikes arrays that
-        # cannot be.
-        array: Array = np.load(path, mmap_mode="c", allow_pickle=False)
+        array: Array = np.load(path, mmap_mode=mode, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise OnwardError(
             f"expected an array in {path}, found a file that cannot be read as one ({error})"
         ) from error
-    _require_directions(array, str(path))
     return array
 
 
