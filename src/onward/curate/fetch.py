@@ -12,8 +12,7 @@ import json
 import shutil
 import tarfile
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from onward.curate.ahead import in_order
 from onward.curate.client import Client, FetchError, Manners
 from onward.curate.picture_filters import Filters, Picture, look_at
 from onward.curate.records import FETCHED
@@ -169,7 +169,7 @@ class _Shard:
         def fill(file: IO[bytes]) -> None:
             with (
                 tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar,
-                contextlib.closing(_in_order(one, rows, workers)) as found,
+                contextlib.closing(in_order(one, rows, workers, 4 * workers - 1)) as found,
             ):
                 for row, outcome in found:
                     told.append(self._add(tar, len(told), row, outcome))
@@ -208,24 +208,6 @@ class _Shard:
             tar.addfile(member, io.BytesIO(content))
         self.done(1)
         return told
-
-
-def _in_order(
-    work: Callable[[Any], Any], given: Iterable[Any], workers: int
-) -> Generator[tuple[Any, Any], None, None]:
-    """Yield what was given with its result, in order; only a few are ahead of that."""
-    pool = ThreadPoolExecutor(workers)
-    waiting: list[tuple[Any, Future[Any]]] = []
-    try:
-        for one in given:
-            waiting.append((one, pool.submit(work, one)))
-            if len(waiting) >= 4 * workers:
-                first, result = waiting.pop(0)
-                yield first, result.result()
-        for first, result in waiting:
-            yield first, result.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _plain(value: Any) -> Any:

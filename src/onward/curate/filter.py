@@ -3,7 +3,6 @@
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from onward.curate.ahead import in_order
 from onward.curate.engines import emptied_if_refused
 from onward.curate.filters import Given, Step
 from onward.curate.pool_rows import write_dropped, write_rows
@@ -120,26 +120,20 @@ def _make(
     shutil.rmtree(out / "rows", ignore_errors=True)
     shutil.rmtree(out / "dropped", ignore_errors=True)
     ends: dict[int, tuple[datetime, datetime]] = {}
-    waiting: list[Future[None]] = []
-    # Steps look at one part after the other; meanwhile those before it are written.
-    with (
-        watch(stage.counts["kept"], "pairs", "filtering") as done,
-        ThreadPoolExecutor(_WRITERS) as pool,
-    ):
+
+    def judged() -> Iterator[tuple[Path, pl.DataFrame, Array]]:
         for path in work.parts():
             rows = pl.read_parquet(path, columns=DATED.names)
-            fate = work.judge(path, rows, pending)
-            kept = rows.filter(fate == _KEPT)
-            if len(kept):
-                bucket, first, last = int(path.parent.name), kept["time"][0], kept["time"][-1]
-                ends[bucket] = (ends.get(bucket, (first, last))[0], last)
-            lost = rows["id"].filter(fate != _KEPT), fate[fate != _KEPT]
-            waiting.append(pool.submit(_write, out, path, kept, lost, steps))
-            if len(waiting) > _AHEAD:
-                waiting.pop(0).result()
+            yield path, rows, work.judge(path, rows, pending)
+
+    # Steps look at one part after the other; meanwhile those before it are written.
+    with watch(stage.counts["kept"], "pairs", "filtering") as done:
+        write = partial(_write, out, steps)
+        for (path, rows, _), times in in_order(write, judged(), _WRITERS, _AHEAD):
+            if times is not None:
+                bucket = int(path.parent.name)
+                ends[bucket] = (ends.get(bucket, times)[0], times[1])
             done(len(rows))
-        for one in waiting:
-            one.result()
     counts = _counted(work, ends)
     _nobody_left(counts, allow_empty=allow_empty)
     from onward.report.style import to_png
@@ -159,21 +153,27 @@ def _pass(work: _Work, pending: Sequence[int]) -> None:
 
 
 def _write(
-    out: Path, path: Path, kept: pl.DataFrame, lost: tuple[pl.Series, Array], steps: Sequence[Step]
-) -> None:
-    """Write what is left of a part, and the ids and steps of the rest."""
+    out: Path, steps: Sequence[Step], judged: tuple[Path, pl.DataFrame, Array]
+) -> tuple[datetime, datetime] | None:
+    """Write what is left of a part, and the ids and steps of the rest.
+
+    Returns the first and the last moment of what is left.
+    """
+    path, rows, fate = judged
+    kept = rows.filter(fate == _KEPT)
     if len(kept):
         table = kept.to_arrow(compat_level=pl.CompatLevel.oldest())
         write_rows(table.cast(DATED), out / "rows" / path.parent.name / path.name)
-    ids, fates = lost
-    if len(ids):
-        reasons = pl.Series([step.told() for step in steps]).gather(pl.Series(fates))
+    lost = fate != _KEPT
+    if lost.any():
+        reasons = pl.Series([step.told() for step in steps]).gather(pl.Series(fate[lost]))
         write_dropped(
-            ids.to_arrow(),
+            rows["id"].filter(lost).to_arrow(),
             reasons.to_arrow(),
             f"{path.parent.name}/{path.name}",
             out / "dropped" / f"{path.parent.name}-{path.name}",
         )
+    return (kept["time"][0], kept["time"][-1]) if len(kept) else None
 
 
 def _counted(work: _Work, ends: Mapping[int, tuple[datetime, datetime]]) -> dict[str, Any]:
