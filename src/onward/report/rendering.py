@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -92,15 +93,20 @@ def _text(name: str) -> str:
     return _TEMPLATES.joinpath(name).read_text(encoding="utf-8")
 
 
-@cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_text),
+def templates(read: Callable[[str], str]) -> jinja2.Environment:
+    """Return templates that are read by name; whatever is put into them is text, never markup."""
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(read),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = templates(_text)
     environment.filters["as_json"] = as_json
     environment.filters["unbroken"] = unbroken
     return environment
