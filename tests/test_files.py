@@ -57,3 +57,14 @@ def test_a_refusal_of_the_system_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(StorageError, match="is a file, not a folder"), storage(tmp_path):
         write_atomic(tmp_path / "file" / "below", b"")
+
+
+def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    link = tmp_path / "page.html"
+    link.symlink_to(tmp_path / "store" / "page.html")
+    for content in (b"first", b"second"):
+        write_atomic(link, content)
+        assert link.is_symlink()
+        assert (tmp_path / "store" / "page.html").read_bytes() == content
+    assert [path.name for path in (tmp_path / "store").iterdir()] == ["page.html"]

@@ -89,6 +89,14 @@ def test_it_runs_and_is_checked(site: list[Path], tmp_path: Path) -> None:
     assert any("in a fresh process" in finding["detail"] for finding in proved)
 
 
+def test_an_option_of_its_benchmark_is_given_by_name(site: list[Path], tmp_path: Path) -> None:
+    words = ("run", "seasons", "--method", "nap", "--json", "--load")
+    (far,) = json.loads(onward(*words, "drift=2", "--out", str(tmp_path), site=site))
+    assert far["data"] == "made, drift 2"
+    said = onward(*words, "drit=2", "--out", str(tmp_path), site=site, code=2)
+    assert "unknown option of seasons 'drit'. Did you mean 'drift'?" in said
+
+
 @pytest.mark.slow
 def test_its_memory_and_its_model_are_used(site: list[Path], tmp_path: Path) -> None:
     out = str(tmp_path / "results")

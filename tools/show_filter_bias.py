@@ -13,12 +13,10 @@ from pathlib import Path
 
 from onward.curate.date import make_dated
 from onward.curate.demo.small_clip import MODEL, train_small_clip
-from onward.curate.embed import embed
-from onward.curate.embed_sources import embed_source
+from onward.curate.embed_sources import embed_source, make_store
 from onward.curate.filter import make_filtered, shares
 from onward.curate.filters import Given, read_steps
 from onward.curate.known_clip import known_clip
-from onward.curate.stage import making, open_stage
 from onward.data.emoji_pool import make_emoji_pool
 from onward.files import write_atomic
 from onward.report.style import to_png
@@ -36,11 +34,7 @@ def main(out: Path) -> None:
     if not weights.exists():
         train_small_clip(weights)
     clip = known_clip(MODEL, weights, None)
-    dated = open_stage(out / "dated", "date")
-    source = embed_source(raw / "images", None, None, clip)
-    with making(out / "store", "embed", {**source.options, "pool": dated.digest}) as folder:
-        if folder.finished is None:
-            embed(source.parts(), folder, dated)
+    make_store(embed_source(raw / "images", None, None, clip), out / "store", out / "dated")
     given = Given(None, out / "store", clip)
     found, names = {}, []
     for title, steps in FILTERS.items():

@@ -9,8 +9,9 @@ from collections import defaultdict
 
 import numpy as np
 
-from onward.curate.demo.annotators import Picture, crew, simulated_votes
+from onward.curate.demo.annotators import Picture, crew
 from onward.curate.label_error import LabelError, Questions, label_error
+from simulated import simulated_votes
 
 CONCEPTS = tuple(f"concept {number}" for number in range(10))
 BACKGROUND = "BACKGROUND"

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image, ImageDraw
 
+from clad_stream import stream_picture
 from onward.data.clad_sets import DOMAINS_OF_IMAGES, clad_c, clad_d
 from onward.data.soda import Soda, read_soda
-from onward.report.clad_stream import stream_picture
-from onward.report.figures import to_png
+from onward.report.style import to_png
 
 COLOURS = ("", "#ff4040", "#ff9f1a", "#ffe94a", "#38f06a", "#35e0ff", "#ff5cf4")
 SIZE = (384, 216)

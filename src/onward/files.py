@@ -44,8 +44,9 @@ def write_atomic(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> 
     """Write a file that is there whole or not at all, and that survives a power cut.
 
     Its folder is made if needed. The content may be a function that writes into an open file. What
-    is there and is no file, such as a device, stays.
+    is there and is no file, such as a device, stays; a link stays a link.
     """
+    path = path.resolve() if path.is_symlink() else path
     if path.exists() and not path.is_file():
         raise StorageError(
             f"cannot write {path}: expected a file, or nothing, found something else there. Choose "

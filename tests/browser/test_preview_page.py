@@ -9,7 +9,7 @@ from task_folders import COLOURS, picture
 
 from onward.curate.choose import Wanted
 from onward.curate.concepts import Concept, Concepts
-from onward.curate.preview import PAGE, preview
+from onward.curate.preview import PAGE, make_preview
 from onward.curate.retrieve import retrieve
 from onward.curate.stage import making
 from onward.curate.store import as_store
@@ -26,14 +26,13 @@ def path(tmp_path: Path) -> Path:
     concepts = Concepts((Concept(HOSTILE, ("red",)), Concept("blue", ("blue",))))
     with making(tmp_path / "found", "retrieve", {}) as folder:
         wanted = Wanted(concepts, np.eye(6)[:2, None], top=12, background=3)
-        stage = retrieve(as_store(vectors), wanted, folder)
+        folder.finish(retrieve(as_store(vectors), wanted, folder.folder))
     images = tmp_path / "images"
     images.mkdir()
     for row in range(60):
         colour = list(COLOURS)[row % 3]
         (images / f"{row}.png").write_bytes(picture(colour, row))
-    with making(tmp_path / "page", "preview", {}) as folder:
-        preview(stage, images, folder)
+    make_preview(tmp_path / "found", images, tmp_path / "page")
     return tmp_path / "page" / PAGE
 
 

@@ -3,11 +3,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from terminal import Terminal
+from typer.main import get_command
 
+from onward.cli import app
 from onward.grid import grid
 
 RUN = ("run", "clear", "--data", "emoji", "--protocol", "streaming")
@@ -205,6 +209,22 @@ def test_a_budget_says_which_methods_it_leaves_out(onward: Terminal) -> None:
     assert ", ".join(found["not_budgeted"]) in onward(*words)[1]
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("clear",), "expected a benchmark whose protocol is a budget of compute, found clear"),
+        (("tik",), "Did you mean 'tic'"),
+        (("tic", "--data", "yffc"), "Did you mean 'yfcc'"),
+        (("tic", "--recipe", "papre"), "Did you mean 'paper'"),
+    ],
+)
+def test_a_budget_that_nobody_has_is_refused(
+    onward: Terminal, words: tuple[str, ...], message: str
+) -> None:
+    code, _, err = onward("budget", *words, "--no-measure")
+    assert (code, message in err) == (2, True), err
+
+
 def test_a_metric_is_checked_by_its_name(onward: Terminal) -> None:
     code, text, _ = onward("check", "metric", "literature.gem_backward_transfer", "--json")
     assert code == 0
@@ -258,3 +278,25 @@ def test_streams_and_metrics_do_not_load_torch() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
+
+
+def test_a_command_is_imported_without_the_others() -> None:
+    code = (
+        "import sys, onward.cli as cli; "
+        "cli.app(['curate', 'pool', '--help'], standalone_mode=False); "
+        "names = ('onward.benchmarks', 'onward.cli.run', 'onward.cli.curate.fetch', 'torch'); "
+        "print([name for name in names if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines()[-1] == "[]"
+
+
+def test_every_command_has_help_and_says_what_it_is_for() -> None:
+    def follow(command: Any) -> Iterator[Any]:
+        yield command
+        for below in getattr(command, "commands", {}).values():
+            yield from follow(below)
+
+    commands = list(follow(get_command(app)))
+    assert len(commands) > 30
+    assert all(command.help for command in commands)

@@ -52,7 +52,10 @@ def test_tables_and_json(onward: Terminal, weights: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("clear", "--model", "clip_small"), "unknown benchmark of images and texts 'clear'"),
+        (
+            ("clear", "--model", "clip_small"),
+            "images and texts, such as tic, found one of one_label",
+        ),
         (("tic", "--model", "ViT-B-23"), "Did you mean 'ViT-B-32'"),
         (("tic", "--model", "clip_small", "--data", "emojy"), "emojy"),
         (("tic", "--model", "clip_small", "--subtrees", "no.json"), "no.json"),

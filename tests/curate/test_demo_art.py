@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from onward.curate.demo import art
-from onward.curate.demo.annotators import Annotator, Picture, crew, simulated_votes
+from onward.curate.demo.annotators import Annotator, Picture, crew
 from onward.curate.images import image_shards
 from onward.curate.records import VOTES
+from simulated import simulated_votes
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,8 @@ def made(
 ) -> Stage:
     shards = image_shards(images)
     with making(out, "embed", {"found": images_digest(shards)}) as folder:
-        return embed(image_parts(clip, shards, rows), folder, pool)
+        folder.finish(embed(image_parts(clip, shards, rows), out, pool))
+    return open_stage(out, "embed")
 
 
 def corrupt(out: Path) -> list[list[str]]:
@@ -146,7 +147,8 @@ def test_vectors_without_a_direction_are_named(tmp_path: Path) -> None:
     vectors = np.array([[3, 4], [0, 0], [np.nan, 1], [np.inf, 1], [1e30, 0], [1e-30, 0]])
     parts = iter([Part("one", lambda: Loaded(list("abcdef"), vectors.astype(np.float32)))])
     with making(tmp_path / "store", "embed", {}) as folder:
-        stage = embed(parts, folder)
+        folder.finish(embed(parts, folder.folder))
+    stage = open_stage(folder.folder, "embed")
     store = Store.open(stage.folder)
     assert store.ids(np.arange(3)) == ["a", "e", "f"]
     np.testing.assert_allclose(store.arrays[0], [[0.6, 0.8], [1, 0], [1, 0]], atol=1e-3)
@@ -186,7 +188,7 @@ def test_a_kill_costs_one_part(clip: Clip, tmp_path: Path) -> None:
     for after in (2, 5, 99):
         try:
             with making(out, "embed", options) as folder:
-                embed(dying(after), folder)
+                folder.finish(embed(dying(after), out))
         except KeyboardInterrupt:
             with pytest.raises(OnwardError, match="unfinished"):
                 open_stage(out, "embed")
@@ -215,7 +217,7 @@ def load(number):
     return Loaded([f"{number}-{row}" for row in range(4)], rows)
 
 with making(out, "embed", {}) as folder:
-    embed(iter([Part(str(n), lambda n=n: load(n)) for n in range(5)]), folder)
+    folder.finish(embed(iter([Part(str(n), lambda n=n: load(n)) for n in range(5)]), out))
 """
 
 
@@ -233,11 +235,8 @@ def test_killed_without_warning_it_goes_on(tmp_path: Path) -> None:
 
 def test_two_shards_of_one_name_are_refused(tmp_path: Path) -> None:
     part = Part("one", lambda: Loaded(["a"], np.ones((1, 2), np.float32)))
-    with (
-        making(tmp_path / "store", "embed", {}) as folder,
-        pytest.raises(OnwardError, match="two that are called 'one'"),
-    ):
-        embed(iter([part, part]), folder)
+    with pytest.raises(OnwardError, match="two that are called 'one'"):
+        embed(iter([part, part]), tmp_path)
 
 
 def test_other_widths_are_refused(tmp_path: Path) -> None:
@@ -245,11 +244,8 @@ def test_other_widths_are_refused(tmp_path: Path) -> None:
         Part(str(width), lambda width=width: Loaded(["a"], np.ones((1, width), np.float32)))
         for width in (2, 3)
     ]
-    with (
-        making(tmp_path / "store", "embed", {}) as folder,
-        pytest.raises(OnwardError, match="vectors of 2 numbers as before, found 3 in 3"),
-    ):
-        embed(iter(parts), folder)
+    with pytest.raises(OnwardError, match="vectors of 2 numbers as before, found 3 in 3"):
+        embed(iter(parts), tmp_path)
 
 
 def test_a_changed_folder_is_noticed(clip: Clip, tmp_path: Path) -> None:

@@ -12,14 +12,13 @@ from typer.testing import CliRunner
 
 from onward.cli import app
 from onward.curate.date import make_dated
-from onward.curate.embed import embed
-from onward.curate.embed_sources import embed_source
+from onward.curate.embed_sources import embed_source, make_store
 from onward.curate.filter import make_filtered
 from onward.curate.filters import CHAINS, STEPS, Given, read_steps
 from onward.curate.filters.imagenet_near import centres
 from onward.curate.known_clip import known_clip
 from onward.curate.records import DATED
-from onward.curate.stage import making, open_stage
+from onward.curate.stage import open_stage
 from onward.curate.survival import EVEN, PAST, PRESENT, UNSURE, bias
 from onward.errors import OnwardError
 
@@ -145,8 +144,7 @@ def test_steps_that_see_images_need_a_store_of_the_same_model(tmp_path: Path) ->
     np.save(tmp_path / "v.npy", vectors.astype(np.float32))
     (tmp_path / "v.txt").write_text("\n".join(row[0] for row in rows[:59]) + "\n" + uid(900))
     source = embed_source(None, tmp_path / "v.npy", None, clip)
-    with making(tmp_path / "store", "embed", source.options) as folder:
-        embed(source.parts(), folder)
+    make_store(source, tmp_path / "store")
     np.save(tmp_path / "wanted.npy", middle[:2])
     steps = read_steps(["clip_score:top=0.5", "imagenet_near:k=3"])
     with pytest.raises(OnwardError, match="Give --store DIR"):

@@ -385,11 +385,13 @@ def test_a_pool_goes_on_where_it_stopped(
     for place, most in (("write_run", 3), ("write_part", 4)):
         real, calls = getattr(on_polars, place), []
 
-        def stop(*args: Any, real: Any = real, calls: list[int] = calls, most: int = most) -> Any:
+        def stop(
+            *args: Any, real: Any = real, calls: list[int] = calls, most: int = most, **given: Any
+        ) -> Any:
             calls.append(1)
             if len(calls) > most:
                 raise KeyboardInterrupt
-            return real(*args)
+            return real(*args, **given)
 
         with monkeypatch.context() as patch:
             patch.setattr(on_polars, place, stop)

@@ -2,8 +2,10 @@
 
 import json
 import re
+from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +16,10 @@ from task_folders import picture
 
 from onward.curate.choose import Wanted
 from onward.curate.concepts import Concept, Concepts
-from onward.curate.preview import PAGE, preview, spread
+from onward.curate.preview import PAGE, make_preview, spread
 from onward.curate.retrieve import retrieve
 from onward.curate.score_histogram import histogram_svg
-from onward.curate.stage import Stage, making
+from onward.curate.stage import Stage, making, open_stage
 from onward.curate.store import Store
 
 HOSTILE = "<script>alert(1)<\u2215script>\"'><img src=x onerror=alert(2)>{{ 7 * 7 }}"
@@ -50,12 +52,12 @@ def retrieved(tmp_path: Path) -> Stage:
     concepts = Concepts((Concept(HOSTILE, (HOSTILE,), (HOSTILE, "b")), Concept("c", ("c",))))
     wanted = Wanted(concepts, np.eye(6)[:2, None], top=5, background=2)
     with making(tmp_path / "found", "retrieve", {}) as folder:
-        return retrieve(Store.open(tmp_path / "store"), wanted, folder)
+        folder.finish(retrieve(Store.open(tmp_path / "store"), wanted, folder.folder))
+    return open_stage(folder.folder, "retrieve")
 
 
-def page(stage: Stage, images: Path, out: Path, shown: int = 4) -> tuple[Stage, str]:
-    with making(out, "preview", {}) as folder:
-        done = preview(stage, images, folder, shown=shown)
+def page(stage: Stage, images: Path, out: Path, shown: int = 4) -> tuple[Mapping[str, Any], str]:
+    done = make_preview(stage.folder, images, out, shown=shown)
     return done, (out / PAGE).read_text()
 
 
@@ -69,10 +71,10 @@ def test_hostile_names_are_text(retrieved: Stage, tmp_path: Path) -> None:
     missing = shown[-1]
     del members[f"{len(shown) - 1:03d}.png"]
     write_tar(tmp_path / "tars" / "0.tar", members)
-    stage, text = page(retrieved, tmp_path / "tars", tmp_path / "page")
+    counts, text = page(retrieved, tmp_path / "tars", tmp_path / "page")
     found = Elements(text)
-    assert stage.counts["not_there"] == 1
-    assert stage.counts["unreadable"] == 1
+    assert counts["not_there"] == 1
+    assert counts["unreadable"] == 1
     tags = [tag for tag, _ in found.found]
     assert tags.count("script") == 2
     pictures = [attributes for tag, attributes in found.found if tag == "img"]
@@ -87,11 +89,11 @@ def test_hostile_names_are_text(retrieved: Stage, tmp_path: Path) -> None:
 def test_lines_go_from_the_best_to_the_last(retrieved: Stage, tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "other.png").write_bytes(picture("red"))
-    stage, text = page(retrieved, tmp_path / "images", tmp_path / "page", shown=3)
-    assert stage.counts["not_there"] == stage.counts["images"]
+    counts, text = page(retrieved, tmp_path / "images", tmp_path / "page", shown=3)
+    assert counts["not_there"] == counts["images"]
     lines = re.findall(r'data-line="(\d+-\d+)"', text)
     assert lines == ["0-0", "0-1", "1-0", "1-1", "2-0", "2-1"]
-    assert text.count("not there") == stage.counts["images"]
+    assert text.count("not there") == counts["images"]
     assert text.count('<svg class="scores"') == 4
 
 

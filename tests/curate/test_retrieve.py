@@ -17,7 +17,7 @@ from onward.curate.queries import find_concepts, given_queries, text_queries
 from onward.curate.refill import lowest, of_one_concept_only
 from onward.curate.retrieve import retrieve
 from onward.curate.retrieve_words import told
-from onward.curate.stage import Stage, making
+from onward.curate.stage import Stage, making, open_stage
 from onward.curate.store import Store
 from onward.errors import OnwardError
 from onward.models.clip_choice import named_clip
@@ -41,7 +41,8 @@ def stored(folder: Path, vectors: Array, buckets: list[int], ids: list[str] | No
 
 def retrieved(out: Path, store: Store, wanted: Wanted) -> Stage:
     with making(out, "retrieve", {}) as folder:
-        return retrieve(store, wanted, folder)
+        folder.finish(retrieve(store, wanted, out))
+    return open_stage(out, "retrieve")
 
 
 def chosen(stage: Stage, bucket: int) -> dict[str, list[str]]:
@@ -128,7 +129,8 @@ def test_scans_again_where_a_ranking_ran_out(tmp_path: Path) -> None:
     passes = []
     with making(tmp_path / "out", "retrieve", {}) as folder:
         wanted = Wanted(concepts("a", "b"), queries, top=4, background=5)
-        stage = retrieve(store, wanted, folder, passes.append)
+        folder.finish(retrieve(store, wanted, folder.folder, passes.append))
+    stage = open_stage(folder.folder, "retrieve")
     assert sum(passes) > len(store)
     scores = np.einsum("cw,nw->cn", queries[:, 0], vectors.astype(np.float16).astype(np.float64))
     for bucket in (0, 1):

@@ -9,13 +9,12 @@ import krippendorff
 import numpy as np
 import pyarrow as pa
 import pytest
-from small_campaign import campaign_folder
+from small_campaign import campaign_folder, import_votes
 
 from onward.curate.records import VOTES
 from onward.curate.review.agreement import alpha_of_sets, alpha_of_single
 from onward.curate.review.campaign import open_campaign
 from onward.curate.review.dashboard import Share
-from onward.curate.review.exchange import import_votes
 
 
 def theirs(units: list[list[int]], coders: int) -> float:

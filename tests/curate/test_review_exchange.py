@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from small_campaign import campaign_folder, invited, read, retrieved
+from small_campaign import campaign_folder, import_votes, invited, read, retrieved
 
 from onward.curate.concepts import Concept
 from onward.curate.records import VOTES
 from onward.curate.review.campaign import open_campaign
-from onward.curate.review.exchange import export_votes, import_file, import_votes, read_votes
+from onward.curate.review.exchange import export_votes, import_file, read_votes
 from onward.curate.review.formats import Format
 from onward.curate.review.making import Rules, make_campaign
 from onward.curate.review.people import revoke

@@ -1,11 +1,13 @@
 """What becomes of a candidate: the published rules, written out vote by vote."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from curated import CONCEPTS, said
 
 from onward.curate import verdicts
-from onward.curate.verdicts import decide
+from onward.curate.verdicts import Judging, decide
 from onward.curate.votes import ballots
 
 # Bus is 1, camera is 2, the background 0.
@@ -24,14 +26,17 @@ ANSWERS = {
 }
 
 
-def _decided(**options: object) -> verdicts.Verdicts:
+PUBLISHED = Judging(sensitive="published")
+
+
+def _decided(**options: Any) -> verdicts.Verdicts:
     rows = [
         (name, f"worker {number}", labels, warned and number == 0)
         for name, (_, given, warned, _) in ANSWERS.items()
         for number, labels in enumerate(given)
     ]
     own = np.array([one[0] for one in ANSWERS.values()])
-    return decide(ballots(said(*rows), list(ANSWERS), CONCEPTS), own, 2, **options)
+    return decide(ballots(said(*rows), list(ANSWERS), CONCEPTS), own, 2, Judging(**options))
 
 
 def test_majority_as_published_and_the_stricter_rule_for_what_is_sensitive() -> None:
@@ -49,7 +54,7 @@ def test_the_published_rule_wants_more_than_two_warnings() -> None:
     three = said(*(("one", f"worker {n}", ["bus"], True) for n in range(3)))
     two = said(*(("one", f"worker {n}", ["bus"], n > 0) for n in range(3)))
     for votes, reason in ((three, "sensitive"), (two, "")):
-        found = decide(ballots(votes, ["one"], CONCEPTS), np.array([1]), 2, sensitive="published")
+        found = decide(ballots(votes, ["one"], CONCEPTS), np.array([1]), 2, PUBLISHED)
         assert found.reason.tolist() == [reason]
 
 
@@ -64,7 +69,7 @@ def test_relabelled_images_are_what_they_show() -> None:
 def test_more_than_half_of_any_number_of_votes() -> None:
     four = [("one", f"worker {n}", ["bus"] if n < 2 else [], False) for n in range(4)]
     for votes, reason in ((four, "no agreement"), ([*four, ("one", "e", ["bus"], False)], "")):
-        found = decide(ballots(said(*votes), ["one"], CONCEPTS), np.array([1]), 2)
+        found = decide(ballots(said(*votes), ["one"], CONCEPTS), np.array([1]), 2, Judging())
         assert found.reason.tolist() == [reason]
 
 
@@ -82,8 +87,8 @@ def test_dawid_skene_weighs_annotators() -> None:
             for guesser in ("g1", "g2", "g3")
         ]
     found = ballots(said(*rows), [str(n) for n in range(120)], CONCEPTS)
-    plain = decide(found, truth, 2)
-    weighed = decide(found, truth, 2, rule="dawid-skene", certainty=0.9)
+    plain = decide(found, truth, 2, Judging())
+    weighed = decide(found, truth, 2, Judging(rule="dawid-skene", certainty=0.9))
     assert (weighed.reason == "").sum() > (plain.reason == "").sum()
     assert weighed.certainty[weighed.reason == ""].min() >= 0.9
     assert set(weighed.reason.tolist()) <= {

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from curated import CONCEPTS, said
-from small_campaign import campaign_folder
+from small_campaign import campaign_folder, import_votes
 
 from onward.curate.records import VOTES
-from onward.curate.review.exchange import export_votes, import_votes
+from onward.curate.review.exchange import export_votes
 from onward.curate.votes import ballots, read_votes
 from onward.errors import OnwardError
 

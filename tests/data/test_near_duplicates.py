@@ -11,7 +11,6 @@ from your_tables import drawings
 
 from onward.checks import tiny_benchmark
 from onward.data.near_duplicates import clusters, difference_hash, fingerprints, seen_before
-from onward.report.description import label_drift
 from onward.types import Table
 
 
@@ -68,8 +67,3 @@ def test_only_what_was_learned_before_its_test_counts(protocol: str) -> None:
     hashes[early.test.rows[0]] = hashes[late.train.rows[0]]
     assert seen_before(stream, hashes, future_only=True) == 1
     assert seen_before(stream, hashes, future_only=False) == 2
-
-
-def test_label_drift_is_the_total_variation() -> None:
-    counts = np.array([[10, 0, 0], [0, 5, 0], [0, 5, 5], [0, 50, 50]])
-    assert label_drift(counts).tolist() == [1.0, 0.5, 0.0]

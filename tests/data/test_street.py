@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from clad_stream import stream_picture
 from onward.data.clad_sets import clad_c, clad_d
 from onward.data.soda import Soda, contradictions, read_soda, values
 from onward.data.soda_inspected import check_clad
@@ -22,7 +23,6 @@ from onward.data.street.make import make_street
 from onward.data.street.road import View
 from onward.data.street.traffic import CAR, PEDESTRIAN, TRICYCLE, TRUCK, Traffic, User
 from onward.errors import OnwardError
-from onward.report.clad_stream import stream_picture
 from onward.types import Array
 
 NOON = datetime(2019, 11, 11, 12, 0)

@@ -10,7 +10,7 @@ import onward
 from onward.budget import Budget
 from onward.checks import tiny_benchmark
 from onward.errors import OnwardError
-from onward.methods.lucir import LUCIR
+from onward.methods.lucir import LUCIR, feature_distance
 from onward.models.mlp import MLP
 from onward.train.learner import GradientLearner
 from onward.train.method import Step
@@ -80,6 +80,17 @@ def test_the_gradient_of_all_three_parts_is_autograds(classes: int, shown_again:
     assert loss.value() == pytest.approx(value.item(), rel=1e-5)
     for gradient, reference in zip(found.values(), expected, strict=True):
         torch.testing.assert_close(gradient, reference, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_the_slope_of_the_feature_distance_is_autograds(rows: int) -> None:
+    torch.manual_seed(rows)
+    features, before = torch.randn(rows, 4, requires_grad=True), torch.randn(rows, 4)
+    found = feature_distance(features.detach(), before)
+    lost = (1 - torch.nn.functional.cosine_similarity(features, before)).mean()
+    lost.backward()
+    assert found.value() == pytest.approx(lost.item(), abs=1e-6)
+    torch.testing.assert_close(found.feature_slope, features.grad)
 
 
 def test_new_weights_are_imprinted() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from onward.errors import OnwardError
 from onward.methods.agem import AGEM
+from onward.methods.biased import BiasedReservoirFinetune
 from onward.methods.c1 import C1
 from onward.methods.d1 import D1
 from onward.methods.d2 import D2
@@ -26,6 +27,7 @@ from onward.methods.lucir import LUCIR
         (C1, {"newest": "x"}, "newest as a number above 0 and up to 1, found 'x'"),
         (C1, {"every": "x"}, "every 1 or more samples, found 'x'"),
         (D1, {"maps": "x"}, "maps as a number from 0 on, found 'x'"),
+        (BiasedReservoirFinetune, {"replacement": "tale"}, "'random' or 'tail', found 'tale'"),
         (D2, {"temperature": "x"}, "temperature as a number above 0, found 'x'"),
         (D2, {"alpha": True}, "alpha as a number from 0 on, found True"),
     ],

@@ -107,6 +107,13 @@ def test_more_than_twenty_are_drawn_reproducibly_and_close_to_the_truth() -> Non
     assert sign_flip_test([1] * 40) == 1e-6
 
 
+def test_every_drawn_pattern_counts() -> None:
+    # The smallest sum of all was observed, so each drawn one reaches it; or none does.
+    least = [1e6, *[-1.0] * EXACT_UP_TO]
+    assert sign_flip_test(least) == 1.0
+    assert sign_flip_test(np.ones(60)) == 1e-6
+
+
 def test_five_seeds_that_agree_cannot_tell() -> None:
     verdict = compare([91, 92, 93, 94, 95], [90, 90, 90, 90, 90])
     assert verdict.answer == "cannot tell"

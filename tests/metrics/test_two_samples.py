@@ -69,6 +69,13 @@ def test_too_few_groups_are_refused() -> None:
         told_apart(values[:20], values[20:], range(20), [100] * 20)
 
 
+def test_groups_of_both_periods_are_dealt_to_the_halves_once() -> None:
+    values, groups = np.random.default_rng(6).normal(size=(2, 20, 3)), [0, 1] * 10
+    for seed in range(8):
+        # With two groups, a half that was dealt to twice would leave the other without any.
+        assert told_apart(*values, groups, groups, seed=seed).p > 0.05
+
+
 def test_what_cannot_be_compared_is_refused() -> None:
     a, b = np.random.default_rng(6).normal(size=(2, 40, 3))
     broken = a.copy()

@@ -6,7 +6,7 @@ import pytest
 from small_street import small_street
 
 import onward
-from onward.report.drive import accuracy_by, drive_picture, panels_of
+from onward.report.drive import drive_picture, panels_of
 from onward.results.record import RunRecord
 from onward.types import Array, Benchmark, Budget, View
 
@@ -35,7 +35,7 @@ def records(benchmark: Benchmark) -> list[RunRecord]:
 
 
 def test_classes_are_as_the_record_has_them(benchmark: Benchmark, records: list[RunRecord]) -> None:
-    found = accuracy_by(records, benchmark.raw.columns, "label")
+    found = panels_of(records, benchmark.raw.columns)["by class"]
     both = [record.static_by_class("test") for record in records]
     expected = np.mean([values for values, _ in both], axis=0)
     for at, name in enumerate(both[0][1]):
@@ -49,7 +49,7 @@ def test_domains_are_joined_by_the_ids_of_objects(
     benchmark: Benchmark, records: list[RunRecord]
 ) -> None:
     columns = benchmark.raw.columns
-    found = accuracy_by(records[:1], columns, "weather")
+    found = panels_of(records[:1], columns)["by weather"]
     table, _ = records[0].decisions[3]
     weather = dict(zip(columns["id"].to_pylist(), columns["weather"].to_pylist(), strict=True))
     right = np.array(table["target"].to_pylist()) == np.array(table["decision"].to_pylist())
@@ -58,7 +58,7 @@ def test_domains_are_joined_by_the_ids_of_objects(
         assert line[3] == pytest.approx(right[mine == name].mean())
     # A table in another order has the same ids.
     mixed = columns.take(pa.array(np.random.default_rng(0).permutation(len(columns))))
-    again = accuracy_by(records[:1], mixed, "weather")
+    again = panels_of(records[:1], mixed)["by weather"]
     np.testing.assert_array_equal(again["Clear"], found["Clear"])
 
 

@@ -12,18 +12,18 @@ from matplotlib.text import Annotation
 from onward.report import figures
 from onward.report.decay import class_decay, curve
 from onward.report.labels import Point, label_points, spread_apart
+from onward.report.style import colours, to_svg
 from onward.report.summary import Measure, Summary, summarise
 
 NAN = float("nan")
 
 
 def every_figure(summaries: list[Summary]) -> dict[str, Figure]:
-    palette = figures.colours([summary.label for summary in summaries])
+    palette = colours([summary.label for summary in summaries])
     years = {distance: 1.4 * distance for distance in range(-6, 7)}
     curves = [curve(summary) for summary in summaries]
     return {
         "matrices": figures.score_matrices(summaries),
-        "scale": figures.colour_scale(figures.score_limits(summaries)),
         "distance": figures.accuracy_by_distance(curves, palette, years),
         "distance in periods": figures.accuracy_by_distance(curves, palette),
         "classes": figures.class_decay_bars(class_decay(summaries[0])),
@@ -42,9 +42,9 @@ def test_every_figure_is_valid_svg_and_the_same_twice(
     runs = demo(seeds, protocols=(protocol,), methods=("scratch", "er"), periods=4)
     once, again = every_figure(summarise(runs)), every_figure(summarise(runs))
     for name, figure in once.items():
-        svg = figures.to_svg(figure)
+        svg = to_svg(figure)
         assert ET.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg", name
-        assert figures.to_svg(again[name]) == svg, name
+        assert to_svg(again[name]) == svg, name
 
 
 def test_empty_cells_are_hatched_and_carry_no_number(make: Callable) -> None:
@@ -76,9 +76,7 @@ def test_bands_are_one_deviation_over_seeds(make: Callable) -> None:
 def test_hostile_names_are_text(make: Callable, name: str) -> None:
     R = [[0.7, 0.6], [0.6, 0.7]]
     records = [make(R, method=name, cubes=np.array(R)[:, :, None], classes=(name,))]
-    drawn = {
-        name: figures.to_svg(figure) for name, figure in every_figure(summarise(records)).items()
-    }
+    drawn = {name: to_svg(figure) for name, figure in every_figure(summarise(records)).items()}
     for svg in drawn.values():
         assert "<script" not in svg
         assert not any("x" * 30 in text for text in texts(svg))
@@ -88,7 +86,7 @@ def test_hostile_names_are_text(make: Callable, name: str) -> None:
 def test_a_stream_with_nothing_to_draw_still_draws(make: Callable) -> None:
     summaries = summarise([make([[NAN]], protocol="streaming")])
     for figure in every_figure(summaries).values():
-        ET.fromstring(figures.to_svg(figure))
+        ET.fromstring(to_svg(figure))
 
 
 def test_classes_are_drawn_from_the_top_with_a_dot_per_seed() -> None:
@@ -100,8 +98,8 @@ def test_classes_are_drawn_from_the_top_with_a_dot_per_seed() -> None:
 
 
 def test_a_method_has_one_colour_whatever_stands_beside_it() -> None:
-    assert figures.colours(["b", "a", "b"]) == figures.colours(["a", "b"])
-    assert len(set(figures.colours(list("abcdefghij")).values())) == 10
+    assert colours(["b", "a", "b"]) == colours(["a", "b"])
+    assert len(set(colours(list("abcdefghij")).values())) == 10
 
 
 def test_labels_are_moved_apart_no_more_than_needed() -> None:

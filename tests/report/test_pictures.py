@@ -12,7 +12,7 @@ import onward
 from onward.checks.tiny import tiny_benchmark
 from onward.checks.tiny_boxes import tiny_boxes
 from onward.checks.tiny_pairs import tiny_pairs
-from onward.report.drive import accuracy_by
+from onward.report.drive import panels_of
 from onward.report.pictures import PICTURES, Picture
 from onward.report.provenance import stream_card
 from onward.report.style import to_svg
@@ -162,7 +162,7 @@ def test_a_drive_by_class_and_by_what_the_stream_s_card_says(driven: list[Summar
     (picture,) = paint("drive", driven)
     headings = [axes.get_title(loc="left") for axes in picture.figure.axes]
     assert headings[:5] == ["by class", "by light", "by weather", "by road", "by city"]
-    night = accuracy_by(driven[0].records, domains, "period")["Night"]
+    night = panels_of(driven[0].records, domains)["by light"]["Night"]
     assert f"Night {100 * night[-1]:.0f} %" in picture.alt
 
 

@@ -10,8 +10,17 @@ import pytest
 from PIL import Image
 
 from onward.errors import DamagedFolderError
+from onward.report.content_figures import Studio
+from onward.report.content_stream import stream_view
 from onward.report.page import write_page
-from onward.report.provenance import damage, environments, stream_card, years_by_distance
+from onward.report.provenance import (
+    CardPeriod,
+    StreamCard,
+    environments,
+    provenance,
+    stream_card,
+    years_by_distance,
+)
 from onward.results.collect import Collected
 from onward.results.folder import open_folder
 from onward.results.record import RunRecord, load_record
@@ -89,7 +98,7 @@ def test_what_is_damaged_beside_the_runs_is_left_out_and_named(
     (stream / "card.json").write_text(CARD)
     (stream / "000.png").write_bytes(drawn())
     pq.write_table(pa.table({"id": ["a"]}), stream / DOMAINS)
-    assert damage(records) == []
+    assert provenance(records).damage == []
     for number, content in enumerate((b"{", b"{}", None)):
         path = records[number].path / "env.json"
         path.unlink() if content is None else path.write_bytes(content)
@@ -100,7 +109,7 @@ def test_what_is_damaged_beside_the_runs_is_left_out_and_named(
         "what 3 runs ran on: env.json cannot be read",
         "parts of the stream's card: 001.png, 002.png and domains.parquet cannot be read",
     ]
-    assert damage(records) == told
+    assert provenance(records).damage == told
     assert len(environments(records)) == 1
     page = write_page(Collected(tuple(records)), tmp_path / "page.html")
     assert page.left_out == [f"T: {line}" for line in told]
@@ -112,3 +121,16 @@ def test_what_is_damaged_beside_the_runs_is_left_out_and_named(
     assert page.left_out[1] == (
         "clear / made-up: what the stream looks like: its card.json cannot be read"
     )
+
+
+def test_classes_that_are_as_frequent_stand_as_they_came() -> None:
+    names = [f"class {letter}" for letter in "zyxwvutsrq"]
+    period = CardPeriod(
+        name="first", start=None, end=None, samples=20, classes=dict.fromkeys(names, 2)
+    )
+    card = StreamCard(
+        title="T", summary="", licence="", citation="", data_digest="", periods=[period]
+    )
+    (mix,) = stream_view(card, 1, Studio()).mix
+    assert mix.numbers is not None
+    assert [row[0] for row in mix.numbers.rows] == names

@@ -9,13 +9,13 @@ import pytest
 from small_street import small_street
 
 import onward
-from onward.configs import find_table
+from onward.configs import TABLES
 from onward.configs.clad.boxes import NAMES
 from onward.metrics import METRICS
 from onward.report.boxes_picture import Shown, boxes_picture
-from onward.report.figures import to_png
 from onward.report.pictures.class_precision import class_curves
 from onward.report.pictures.domain_matrices import domain_matrices
+from onward.report.style import to_png
 from onward.reproduce.box_pictures import box_pictures
 from onward.reproduce.engine import reproduce
 from onward.reproduce.files import write
@@ -24,7 +24,7 @@ from onward.reproduce.table import Run
 from onward.results.record import RunRecord
 from onward.results.schema import Score
 
-TABLE = find_table("clad/table2")
+TABLE = TABLES.find("clad/table2")
 # Scores after each domain (down) on each (across).
 MATRIX = np.array(
     [[0.5, 0.3, 0.1, 0.2], [0.2, 0.6, 0.1, 0.3], [0.3, 0.4, 0.5, 0.3], [0.4, 0.5, 0.3, 0.4]]
@@ -86,7 +86,7 @@ def test_which_run_a_row_is(row: str, recipe: str, protocol: str, model: str | N
 
 
 def test_the_gap_is_trained_as_long_on_every_domain() -> None:
-    gap = find_table("clad/gap")
+    gap = TABLES.find("clad/gap")
     run = gap.run(gap.rows[0], gap.columns[0], small_street(), "cpu")
     assert isinstance(run, Run)
     recipe = run.source.load().recipes["cpu"]

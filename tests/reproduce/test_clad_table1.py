@@ -5,15 +5,16 @@ from pathlib import Path
 import pytest
 from small_street import small_street
 
-from onward.configs import find_table
-from onward.report.summary import MISSING, TEST, amca_of
+from onward.configs import TABLES
+from onward.report.numbers import MISSING
+from onward.report.summary import TEST, amca_of
 from onward.reproduce.claims import Cell
 from onward.reproduce.engine import reproduce
 from onward.reproduce.files import write
 from onward.reproduce.plan import plan
 from onward.reproduce.table import Run
 
-TABLE = find_table("clad/table1")
+TABLE = TABLES.find("clad/table1")
 
 
 def test_rows_are_run_as_the_recipe_can() -> None:

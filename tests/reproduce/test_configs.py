@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from clear_miniature import write_old
 
-from onward.configs import TABLES, find_table
+from onward.configs import TABLES
 from onward.errors import OnwardError
 from onward.learners import choose
 from onward.metrics import METRICS
 from onward.protocols import BUDGETED, DETECTION, MANY_LABELS, PROTOCOLS
-from onward.report.summary import MISSING
+from onward.report.numbers import MISSING
 from onward.reproduce.claims import Cell, judge
 from onward.reproduce.plan import plan
 from onward.reproduce.table import Missing, PaperTable, Run
@@ -118,11 +118,11 @@ GOLDEN = {
 @pytest.mark.parametrize(("place", "text"), GOLDEN.items(), ids=[" ".join(p) for p in GOLDEN])
 def test_published_values(place: tuple[str, str, str], text: str) -> None:
     table, row, column = place
-    assert find_table(table).published(Cell(row, column)).text() == text
+    assert TABLES.find(table).published(Cell(row, column)).text() == text
 
 
 def test_the_biased_row_of_table_1_is_the_last_of_table_2() -> None:
-    one, two = find_table("clear/table1"), find_table("clear/table2")
+    one, two = TABLES.find("clear/table1"), TABLES.find("clear/table2")
     assert one.columns == two.columns
     for column in one.columns:
         biased = one.published(Cell("linear/biased_reservoir", column.name))
@@ -133,7 +133,7 @@ def test_the_biased_row_of_table_1_is_the_last_of_table_2() -> None:
 
 def test_the_published_numbers_satisfy_the_claims_of_the_main_tables() -> None:
     for name in ("clear/table1", "clear/table2", "iirc/table5", "clad/table1"):
-        table = find_table(name)
+        table = TABLES.find(name)
         for claim in table.claims:
             found = judge(claim, {}, table.published).published
             assert found.satisfied == found.readable, claim.name
@@ -141,7 +141,7 @@ def test_the_published_numbers_satisfy_the_claims_of_the_main_tables() -> None:
 
 
 def test_streaming_on_emoji_deals_identities_as_iid_does() -> None:
-    table = find_table("clear/table1")
+    table = TABLES.find("clear/table1")
     (row,) = (row for row in table.rows if row.name == "linear/er")
     found = {c.protocol: table.run(row, c, "emoji", "cpu") for c in table.columns}
     iid, streaming = found["iid"], found["streaming"]
@@ -160,7 +160,7 @@ def test_streaming_on_emoji_deals_identities_as_iid_does() -> None:
 
 def test_what_a_download_lacks_is_named(tmp_path: Path) -> None:
     folder = write_old(tmp_path, features=("moco_b0",))
-    found = plan(find_table("clear/supp8"), str(folder), "paper")
+    found = plan(TABLES.find("clear/supp8"), str(folder), "paper")
     assert [column.name for column in found.columns()] == ["next_MoCo-YFCC"]
     assert "the download has no clip features" in found.left_out()
     (run,) = {each.run.source.options["features"] for each in found.planned}
@@ -169,8 +169,8 @@ def test_what_a_download_lacks_is_named(tmp_path: Path) -> None:
 
 def test_unknown_names_suggest_the_nearest() -> None:
     with pytest.raises(OnwardError, match="Did you mean 'clear/table1'"):
-        find_table("clear/tabel1")
+        TABLES.find("clear/tabel1")
     with pytest.raises(OnwardError, match="Did you mean 'linear/gdumb'"):
-        plan(find_table("clear/table1"), "emoji", "cpu", rows=["linear/gdum"])
+        plan(TABLES.find("clear/table1"), "emoji", "cpu", rows=["linear/gdum"])
     with pytest.raises(OnwardError, match="Did you mean 'paper'"):
-        plan(find_table("clear/table1"), "emoji", "papr")
+        plan(TABLES.find("clear/table1"), "emoji", "papr")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from onward.configs import TABLES, find_table
+from onward.configs import TABLES
 from onward.reproduce.claims import Cell, judge
 from onward.reproduce.engine import Outcome
 from onward.reproduce.files import to_json, write
@@ -18,7 +18,7 @@ from onward.reproduce.terminal import render
 
 def made_up(name: str, rows: list[str] | None = None) -> Outcome:
     """Return an outcome whose scores are the published ones, with noise that pairs share."""
-    planned = plan(find_table(name), "emoji", "cpu", rows=rows or ())
+    planned = plan(TABLES.find(name), "emoji", "cpu", rows=rows or ())
     table = planned.table
     luck = np.random.default_rng(0).normal(0, 0.01, 50)
     scores = {}

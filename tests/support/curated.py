@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from onward.curate.concepts import Concept, Concepts, write_concepts
-from onward.curate.demo.annotators import Picture, crew, simulated_votes
+from onward.curate.demo.annotators import Picture, crew
 from onward.curate.records import CANDIDATES, POOL, VOTES
 from onward.curate.stage import making
+from simulated import simulated_votes
 
 NAMES = ("bus", "camera")
 CONCEPTS = Concepts(tuple(Concept(name, (name,), option=name) for name in NAMES))

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from task_folders import COLOURS, picture
 
 from onward.curate.records import POOL
-from onward.curate.stage import Stage, making
+from onward.curate.stage import Stage, making, open_stage
 
 BUCKETS = 2
 
@@ -30,7 +30,8 @@ def write_pool(out: Path, each: int, extra: Mapping[int, list[str]] | None = Non
             place = folder.folder / "rows" / f"{bucket:02d}"
             place.mkdir(parents=True)
             pq.write_table(table, place / "00000.parquet")
-        return folder.finish({})
+        folder.finish({})
+    return open_stage(out, "pool")
 
 
 def write_pictures(folder: Path, each: int) -> Path:

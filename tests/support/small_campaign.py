@@ -21,6 +21,7 @@ from onward.curate.concepts import Concept, Concepts, write_concepts
 from onward.curate.records import CANDIDATES
 from onward.curate.review.app import make_app
 from onward.curate.review.campaign import Campaign, open_campaign
+from onward.curate.review.exchange import import_file
 from onward.curate.review.making import Rules, make_campaign
 from onward.curate.review.people import annotator_of, invite
 from onward.curate.stage import making
@@ -28,6 +29,12 @@ from onward.curate.stage import making
 ADDRESS = "http://127.0.0.1:8000"
 OWNER = "the-owners-token"
 CONCEPTS = ("computer", "camera", "bus")
+
+
+def import_votes(folder: Path, votes: pa.Table) -> dict[str, int]:
+    """Add votes to a campaign by way of a file."""
+    pq.write_table(votes, folder / "given.parquet")
+    return import_file(folder, folder / "given.parquet")
 
 
 def png(seed: int, size: int = 8) -> bytes:

@@ -23,14 +23,22 @@ _SUMMARY = "In which season was a point measured, as the climate changes?"
 
 
 def load(
-    data: str = "made", protocol: str = "streaming", recipe: str = "cpu", *, model: str = "linear"
+    data: str = "made",
+    protocol: str = "streaming",
+    recipe: str = "cpu",
+    *,
+    model: str = "linear",
+    drift: float = 0.4,
 ) -> Benchmark:
-    """Load it; there is one data edition, which is made from nothing."""
+    """Load it; there is one data edition, which is made from nothing.
+
+    ``drift`` is how far the climate moves in a year.
+    """
     if data != "made":
         raise unknown("data of seasons", data, ["made"], "onward list benchmarks")
     return Benchmark(
         name="seasons",
-        data="made",
+        data="made" if drift == 0.4 else f"made, drift {drift}",
         card=Card(
             "Seasons",
             _SUMMARY,
@@ -41,7 +49,7 @@ def load(
         ),
         task=TWO_GUESSES,
         protocol=PROTOCOLS[protocol],
-        raw=made(),
+        raw=made(drift),
         prepare=prepare,
         cut=cut,
         recipes=recipes_for(model, PROTOCOLS[protocol]),
@@ -49,7 +57,7 @@ def load(
     )
 
 
-def made() -> Table:
+def made(speed: float) -> Table:
     """Return the points of all years."""
     rng = np.random.default_rng(0)
     centres, drift = rng.normal(size=(2, len(SEASONS), _WIDTH))
@@ -61,7 +69,7 @@ def made() -> Table:
             rows.append({"id": f"{year}-{number}", "time": day, "label": SEASONS[season]})
             rows[-1]["group"] = f"place-{number}"
             age = year - YEARS[0]
-            points.append(centres[season] + 0.4 * age * drift[season] + rng.normal(size=_WIDTH))
+            points.append(centres[season] + speed * age * drift[season] + rng.normal(size=_WIDTH))
     wide: Array = np.array(points, np.float32)
     return Table(pa.Table.from_pylist(rows), {"point": wide}, hashlib.sha256(wide).hexdigest())
 

@@ -4,8 +4,10 @@ To add one, write its file and its line here.
 """
 
 import inspect
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from onward.benchmarks import clad_c, clad_d, clear, iirc, tic, yours
@@ -34,6 +36,27 @@ BENCHMARKS = Catalogue(
     Listed,
 )
 """By name; a package adds one as a `Listed` by an entry point."""
+
+
+def benchmark_reading(data: str) -> str:
+    """Return the benchmark whose data it is: a name of the catalogue's, or a folder that one reads.
+
+    What no other benchmark knows is data of yours.
+
+    Examples
+    --------
+    >>> benchmark_reading("emoji"), benchmark_reading("street"), benchmark_reading("measured.csv")
+    ('clear', 'clad-c', 'yours')
+    """
+    path = Path(data).expanduser()
+    catalogue = [BENCHMARKS[name] for name in BENCHMARKS]
+    for listed in catalogue:
+        if data in listed.named or (listed.reads is not None and listed.reads(path)):
+            return listed.name
+    if path.suffix or os.sep in data or path.exists():
+        return yours.LISTED.name
+    known = [*dict.fromkeys(name for listed in catalogue for name in listed.named)]
+    raise unknown("data", data, [*known, "<a file or folder>"], "onward list data")
 
 
 def load(

@@ -28,7 +28,7 @@ from onward.benchmarks.progress import reading_images
 from onward.data.cache import cache_folder
 from onward.data.clad_crops import crops
 from onward.data.clad_sets import DAYS_AND_NIGHTS, clad_c
-from onward.data.soda import Soda, values
+from onward.data.soda import Soda, is_soda, values
 from onward.data.soda_words import CATEGORIES, DOMAINS
 from onward.errors import OnwardError
 from onward.fit import NEW_CLASSES
@@ -175,5 +175,7 @@ LISTED = Listed(
     protocols=DRIVING,
     usual=STREET,
     lacks={NEW_CLASSES: "all its classes are there from the start"},
+    reads=is_soda,
+    official=("clad", "SSLAD-2D"),
     inspect=inspect_clad,
 )

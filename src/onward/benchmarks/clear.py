@@ -22,6 +22,7 @@ from onward.benchmarks.listed import Listed
 from onward.benchmarks.parts import both_sides, folder_of, samples_at, unusual
 from onward.benchmarks.recipes import reads_images, recipes_for
 from onward.data.cache import cache_folder
+from onward.data.clear_listing import is_clear
 from onward.data.emoji_history import (
     FOLDER,
     GROUPS,
@@ -188,5 +189,6 @@ LISTED = Listed(
     protocols=PROTOCOLS,
     lacks={NEW_CLASSES: "all its classes are there from the start"},
     with_images={"model": "convnet"},
+    reads=is_clear,
     past=read_past,
 )

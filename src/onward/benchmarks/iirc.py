@@ -18,6 +18,7 @@ from functools import partial
 from onward.benchmarks.iirc_data import (
     IMAGE,
     described,
+    is_iirc,
     planned,
     preparing,
     read,
@@ -157,4 +158,5 @@ LISTED = Listed(
     data=("emoji", "a folder with cifar-100-python", "a folder of images by class: ImageNet"),
     protocols=MANY_LABELS,
     with_images={"model": "resnet32", "features": "image"},
+    reads=is_iirc,
 )

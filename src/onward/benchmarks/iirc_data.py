@@ -34,6 +34,11 @@ _FIRST, _EACH = 4, 3
 _SIZE = 224
 
 
+def is_iirc(folder: Path) -> bool:
+    """Whether a folder holds images that IIRC can be made of."""
+    return has_image_classes(folder) or cifar_folder(folder) is not None
+
+
 def recognised(data: str) -> tuple[str, Path | None]:
     """Say which data it is (``emoji``, ``cifar`` or ``imagenet``), and where it lies."""
     if data == "emoji":

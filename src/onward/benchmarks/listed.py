@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from onward.benchmarks.compute import ComputeBudget
 from onward.data.inspection import Inspection
 from onward.data.past import Past
 from onward.types import Benchmark, Protocol, Task
@@ -35,11 +37,18 @@ class Listed:
         What methods may need that its streams have not, and why: see `onward.fit`.
     with_images
         Options of ``load`` for methods that need images, where its inputs are numbers otherwise.
+    reads
+        Whether a folder holds its data, where nobody says which benchmark it is for.
+    official
+        What its official data is called where a folder for it is asked for, and what is in it.
     inspect
         Looks through a folder of its official data, given ``data`` and options of ``load``; None
         where reading every sample of the loaded benchmark is all there is to do.
     past
         Reads images from before its first period, given ``data`` and their size, to pre-train on.
+    budgets
+        What methods cost, given the name of a recipe, by the name of the data or of its scale;
+        empty where its protocol is no budget of compute.
     """
 
     name: str
@@ -52,8 +61,17 @@ class Listed:
     usual: str = "emoji"
     lacks: Mapping[str, str] = field(default_factory=dict)
     with_images: Mapping[str, Any] = field(default_factory=dict)
+    reads: Callable[[Path], bool] | None = None
+    official: tuple[str, str] | None = None
     inspect: Callable[[str, Mapping[str, Any]], Inspection] | None = None
     past: Callable[[str, int], Past] | None = None
+    budgets: Mapping[str, Callable[[str], ComputeBudget]] = field(default_factory=dict)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The data that has a name: what needs no download, and what the official one is called."""
+        own = tuple(name for name in self.data if " " not in name)
+        return own if self.official is None else (*own, self.official[0])
 
     @property
     def lacking(self) -> tuple[Mapping[str, str], ...]:

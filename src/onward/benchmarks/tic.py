@@ -22,13 +22,20 @@ import numpy as np
 
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.parts import folder_of, unusual, weights_option
+from onward.benchmarks.tic_budget import EMOJI, tic_budget
 from onward.benchmarks.tic_emoji import SNAPSHOTS, cut_at_random, cut_emoji
 from onward.benchmarks.tic_filters import FILTERS
-from onward.benchmarks.tic_recipes import USUAL_SCALE, in_parts, macs_of_a_period, recipes_of
+from onward.benchmarks.tic_recipes import (
+    SCALES,
+    USUAL_SCALE,
+    in_parts,
+    macs_of_a_period,
+    recipes_of,
+)
 from onward.data.cache import cache_folder
 from onward.data.emoji_history import FOLDER
 from onward.data.tic_emoji import load_tic_emoji, with_pairs
-from onward.data.tic_folder import TicData, read_tic
+from onward.data.tic_folder import TicData, is_tic, read_tic
 from onward.data.tic_inspected import inspect_tic
 from onward.errors import OnwardError, unknown
 from onward.fit import ONE_LOOK, SECOND_LOOK
@@ -221,5 +228,8 @@ LISTED = Listed(
     protocols=BUDGETED,
     # How much that is, the recipe says; so the protocol has no limit yet.
     lacks={SECOND_LOOK: ONE_LOOK},
+    reads=is_tic,
+    official=("tic", "TiC-CLIP's data"),
     inspect=inspect_tic,
+    budgets={name: partial(tic_budget, name) for name in (EMOJI, *SCALES)},
 )

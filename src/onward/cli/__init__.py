@@ -7,26 +7,60 @@ from typing import Annotated
 import typer
 
 from onward import __version__
-from onward.cli import (
-    budget,
-    check,
-    compare,
-    curate,
-    data,
-    demo,
-    drift,
-    evaluate,
-    leaderboard,
-    listing,
-    plan,
-    pretrain,
-    report,
-    reproduce,
-    run,
-    show,
-    tune,
-)
+from onward.cli.group import Group, typer_app
 from onward.cli.voice import one_voice
+
+_COMMANDS = Group(
+    "Continual learning on data that moves in time: train today, be right tomorrow.",
+    {
+        "list": "listing.list_catalogue",
+        "run": "run.run",
+        "pretrain": "pretrain.pretrain",
+        "tune": "tune.tune",
+        "show": "show.show",
+        "compare": "compare.compare",
+        "report": "report.report",
+        "leaderboard": "leaderboard.leaderboard",
+        "evaluate": "evaluate.evaluate",
+        "plan": "plan.plan",
+        "reproduce": "reproduce.reproduce",
+        "budget": "budget.budget",
+        "drift": "drift.drift",
+        "check": Group(
+            "Check results, methods, metrics, streams and data.",
+            {
+                "results": "check.results",
+                "method": "check.method",
+                "metric": "check.metric",
+                "stream": "check.stream",
+                "data": "check.data",
+            },
+        ),
+        "data": Group(
+            "Look at data, and make some.",
+            {"describe": "data.describe", "make": "data.make", "key": "data.key"},
+        ),
+        "curate": Group(
+            "From a huge timestamped pool to a small, clean, labelled stream, or to dated pairs.",
+            {
+                "pool": "curate.pool.pool",
+                "fetch": "curate.fetch.fetch",
+                "embed": "curate.embed.embed",
+                "retrieve": "curate.retrieve.retrieve",
+                "preview": "curate.preview.preview",
+                "review": "curate.review.review",
+                "accept": "curate.accept.accept",
+                "export": "curate.export.export",
+                "date": "curate.date.date",
+                "filter": "curate.filter.filter",
+                "tests": "curate.tests.draw",
+                "shards": "curate.shards.shards",
+                "demo": "curate.demo.demo",
+            },
+        ),
+        "demo": "demo.demo",
+    },
+)
 
 
 def _version(asked: bool) -> None:  # noqa: FBT001
@@ -35,41 +69,16 @@ def _version(asked: bool) -> None:  # noqa: FBT001
         raise typer.Exit
 
 
-app = typer.Typer(
-    name="onward",
-    help="Continual learning on data that moves in time: train today, be right tomorrow.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("list")(listing.list_catalogue)
-app.command("run")(run.run)
-app.command("pretrain")(pretrain.pretrain)
-app.command("tune")(tune.tune)
-app.command("show")(show.show)
-app.command("compare")(compare.compare)
-app.command("report")(report.report)
-app.command("leaderboard")(leaderboard.leaderboard)
-app.command("evaluate")(evaluate.evaluate)
-app.command("plan")(plan.plan)
-app.command("reproduce")(reproduce.reproduce)
-app.command("budget")(budget.budget)
-app.command("drift")(drift.drift)
-app.add_typer(check.app, name="check")
-app.add_typer(data.app, name="data")
-app.add_typer(curate.app, name="curate")
-app.command("demo")(demo.demo)
-
-
-@app.callback()
-def onward(
+def _options(
     *,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Continual learning on data that moves in time: train today, be right tomorrow."""
+    pass
+
+
+app = typer_app(_COMMANDS, _options)
 
 
 def main() -> None:

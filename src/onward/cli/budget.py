@@ -5,24 +5,24 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from onward.benchmarks.tic_budget import EMOJI, SPENDING, MethodCost, TicBudget, tic_budget
-from onward.benchmarks.tic_recipes import SCALES
+from onward.benchmarks import BENCHMARKS
+from onward.benchmarks.compute import ComputeBudget, MethodCost
 from onward.cli.console import console, print_json
 from onward.cli.options import AsJson
-from onward.errors import OnwardError
+from onward.errors import OnwardError, unknown
 from onward.grid import grid
 from onward.reproduce.words import duration
 
-# The one benchmark whose protocol is a budget of compute.
-_BUDGETED = "tic"
+_BUDGETED = [name for name in BENCHMARKS if BENCHMARKS[name].budgets]
+_DATA = [name for benchmark in _BUDGETED for name in BENCHMARKS[benchmark].budgets]
 
 
 def budget(
-    benchmark: Annotated[str, typer.Argument(help="Which benchmark: tic.")],
+    benchmark: Annotated[str, typer.Argument(help=f"Which benchmark: {', '.join(_BUDGETED)}.")],
     *,
     data: Annotated[
-        str, typer.Option(help=f"{EMOJI}, or a scale of the paper: {', '.join(SCALES)}.")
-    ] = EMOJI,
+        str, typer.Option(help=f"Which data, or which scale of the paper: {', '.join(_DATA)}.")
+    ] = "emoji",
     recipe: Annotated[str, typer.Option(help="cpu or paper; of datacomp-m also released.")] = "cpu",
     measure: Annotated[
         bool,
@@ -37,25 +37,30 @@ def budget(
     Compute is counted as the paper does: forward multiply-accumulates of both towers, times pairs.
     Nothing is trained and no data is needed.
     """
-    if benchmark != _BUDGETED:
+    budgets = BENCHMARKS.find(benchmark).budgets
+    if not budgets:
         raise OnwardError(
-            f"expected {_BUDGETED}, whose protocol is a budget of compute, found {benchmark!r}"
+            f"expected a benchmark whose protocol is a budget of compute, found {benchmark}. There "
+            f"is {' and '.join(_BUDGETED)}"
         )
-    found = tic_budget(data, recipe)
+    if data not in budgets:
+        raise unknown(f"data of {benchmark}", data, budgets, "onward budget --help")
+    found = budgets[data](recipe)
+    others = _not_budgeted(benchmark, found)
     speed = None
     if measure:
         from onward.train.speed import macs_a_second  # torch, which counting does not need
 
         speed = macs_a_second(found.recipe.model)
     if as_json:
-        print_json(_plain(found, speed))
+        print_json({"benchmark": benchmark, **_plain(found, speed), "not_budgeted": others})
     else:
-        _print(found, speed)
+        _print(benchmark, found, speed)
+        console().print(f"not budgeted, though they learn from {benchmark}: {', '.join(others)}")
 
 
-def _plain(found: TicBudget, speed: float | None) -> dict[str, Any]:
+def _plain(found: ComputeBudget, speed: float | None) -> dict[str, Any]:
     return {
-        "benchmark": "tic",
         "data": found.data,
         "title": found.title,
         "recipe": found.recipe_name,
@@ -68,11 +73,10 @@ def _plain(found: TicBudget, speed: float | None) -> dict[str, Any]:
         "published_macs": found.published,
         "macs_per_second": speed,
         "methods": {cost.method: _method(cost, found, speed) for cost in found.methods},
-        "not_budgeted": _not_budgeted(),
     }
 
 
-def _method(cost: MethodCost, found: TicBudget, speed: float | None) -> dict[str, Any]:
+def _method(cost: MethodCost, found: ComputeBudget, speed: float | None) -> dict[str, Any]:
     return {
         "published_name": cost.published,
         "iterations": sum(period.iterations for period in cost.periods),
@@ -93,12 +97,12 @@ def _method(cost: MethodCost, found: TicBudget, speed: float | None) -> dict[str
     }
 
 
-def _print(found: TicBudget, speed: float | None) -> None:
+def _print(benchmark: str, found: ComputeBudget, speed: float | None) -> None:
     screen = console()
     recipe = found.recipe
     screen.print(
-        f"[bold]tic[/], {found.title}, recipe {found.recipe_name}: {found.periods} periods of "
-        f"{recipe.iterations or 0:,} steps with {recipe.batch_size:,} pairs; {recipe.model}, "
+        f"[bold]{benchmark}[/], {found.title}, recipe {found.recipe_name}: {found.periods} periods "
+        f"of {recipe.iterations or 0:,} steps with {recipe.batch_size:,} pairs; {recipe.model}, "
         f"{found.pair_macs / 1e9:.4g} G multiply-accumulates a pair"
     )
     published = ""
@@ -124,12 +128,8 @@ def _print(found: TicBudget, speed: float | None) -> None:
         ]
         table.add_row(*row, *([] if speed is None else [duration(cost.work / speed)]))
     screen.print(table)
-    screen.print(
-        "a teacher's forward pass counts too; by the paper LwF spends "
-        f"{SPENDING['lwf'].paper} times the budget. Oracle, LwF and Cumulative-All* exceed it by "
-        "definition"
-    )
-    screen.print(f"not budgeted, though they learn from tic: {', '.join(_not_budgeted())}")
+    for remark in found.remarks:
+        screen.print(remark)
     if speed is not None:
         screen.print(
             f"time: one core does {speed / 1e9:.3g} G multiply-accumulates a second on this model, "
@@ -137,10 +137,11 @@ def _print(found: TicBudget, speed: float | None) -> None:
         )
 
 
-def _not_budgeted() -> list[str]:
+def _not_budgeted(benchmark: str, found: ComputeBudget) -> list[str]:
     """Return the methods that run, and of which nobody has said what they spend."""
-    there = [cell.method for cell in grid() if cell.benchmark == _BUDGETED and cell.runs]
-    return [method for method in there if method not in SPENDING]
+    there = [cell.method for cell in grid() if cell.benchmark == benchmark and cell.runs]
+    told = {cost.method for cost in found.methods}
+    return [method for method in there if method not in told]
 
 
 def _range(values: list[str]) -> str:

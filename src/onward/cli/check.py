@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +29,7 @@ from onward.checks.tiny_editions import tiny_for, tiny_like
 from onward.cli.console import console, print_json
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
-from onward.cli.source import FAMILIES, with_data, with_source
+from onward.cli.source import with_data, with_source
 from onward.data.counts import Count
 from onward.data.gaps import write_names
 from onward.data.inspection import Inspection
@@ -39,10 +40,7 @@ from onward.results.check_many import check_results
 from onward.results.keys import known_keys, read_keys
 from onward.results.read import find_folders
 
-app = typer.Typer(help="Check results, methods, metrics, streams and data.", no_args_is_help=True)
 
-
-@app.command()
 def results(
     folder: Annotated[Path, typer.Argument(help="A results folder, or one run's folder.")],
     *,
@@ -72,7 +70,6 @@ def results(
     _say(found, lines, as_json=as_json, ok=not checked.problems)
 
 
-@app.command()
 def method(
     name: Annotated[str, typer.Argument(help="A method, or path/to/file.py:Name.")],
     *,
@@ -119,7 +116,6 @@ def method(
     _print(report, as_json=as_json)
 
 
-@app.command()
 def metric(
     name: Annotated[str, typer.Argument(help="A metric, see: onward list metrics.")],
     *,
@@ -132,7 +128,6 @@ def metric(
     _print(check_metric(name, raise_on_failure=False), as_json=as_json)
 
 
-@app.command()
 @with_source
 def stream(
     *,
@@ -146,7 +141,6 @@ def stream(
     _print(check_stream(source.load(), raise_on_failure=False), as_json=as_json)
 
 
-@app.command()
 @with_data
 def data(
     *,
@@ -182,8 +176,9 @@ def data(
     except OnwardError as error:
         # What is missing is one finding among others: the rest is read all the same.
         problems.append({"row": None, "id": None, "column": None, "problem": str(error)})
-        goes_on = source.benchmark in ("clear", "yours") and source.data != "emoji"
-        if not goes_on or source.options.get("missing") == "skip":
+        takes = signature(BENCHMARKS[source.benchmark].load).parameters
+        skips = "missing" in takes and Path(source.data).expanduser().exists()
+        if not skips or source.options.get("missing") == "skip":
             raise
         made = replace(source, options={**source.options, "missing": "skip"}).load()
     with reading(rows_to_read(made), "rows") as progress:
@@ -200,11 +195,12 @@ def data(
 
 def _named_data(source: Source, root: Path | None) -> str:
     """Return which data is meant; the name of a family stands for the folder that is given."""
-    if source.data not in FAMILIES:
+    name, content = BENCHMARKS[source.benchmark].official or (None, None)
+    if source.data != name:
         return source.data
     if root is None:
         raise OnwardError(
-            f"expected the folder that holds {FAMILIES[source.data]}. Say where it is: onward "
+            f"expected the folder that holds {content}. Say where it is: onward "
             f"check data {source.data} --root DIR"
         )
     return str(root)

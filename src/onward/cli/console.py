@@ -3,13 +3,14 @@
 import io
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from onward.types import Card
+if TYPE_CHECKING:
+    from onward.types import Card
 
 # A pipe or a file has no width of its own; the tables are laid out for this many columns.
 PIPE_WIDTH = 100
@@ -29,7 +30,7 @@ def print_json(plain: Any) -> None:
     typer.echo(json.dumps(plain, indent=1))
 
 
-def tell(screen: Console, card: Card) -> None:
+def tell(screen: Console, card: "Card") -> None:
     """Print what is left out of the data, what is missing in it, and what else is to be known."""
     told = card.numbers
     for reason, count in told.get("left_out", {}).items():

@@ -20,10 +20,7 @@ from onward.report.description import next_command
 from onward.report.description_terminal import lines
 from onward.results.keys import write_keys
 
-app = typer.Typer(help="Look at data, and make some.", no_args_is_help=True)
 
-
-@app.command()
 @with_data
 def describe(
     *,
@@ -53,7 +50,6 @@ def describe(
         screen.print(line)
 
 
-@app.command()
 def make(
     name: Annotated[str, typer.Argument(help="What to make: street, tic-shards or emoji-pool.")],
     *,
@@ -95,7 +91,6 @@ def make(
     typer.echo(f"{out}: {made} frames of Emoji Street in the layout of SODA10M")
 
 
-@app.command()
 @with_source
 def key(
     *,

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from onward.cli.console import console
-from onward.cli.options import Jobs
-from onward.cli.progress import live, resumable
+from onward.cli.progress import resumable
+from onward.cli.runs import Jobs, live
 from onward.demo import jobs as all_jobs
 from onward.demo import write_demo_page
 from onward.report.summary import summarise

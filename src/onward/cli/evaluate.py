@@ -10,11 +10,12 @@ import typer
 from rich.console import Console
 
 from onward.benchmarks import BENCHMARKS, Source
+from onward.benchmarks.listed import Listed
 from onward.cli.console import console, print_json, tell
 from onward.cli.options import AsJson, page_file
 from onward.cli.progress import progress_bar
 from onward.data.imagenet_subtrees import read_subtrees
-from onward.errors import OnwardError, unknown
+from onward.errors import OnwardError
 from onward.files import storage, write_atomic
 from onward.report.evaluation import remarks, tables
 from onward.types import Array, Card, Samples, Stream
@@ -98,17 +99,18 @@ def evaluate(
     what people wrote. Of several models, or with --query, --new-from or --page, the gap between old
     and new periods is told too, with an interval.
     """
-    if benchmark != "tic":
-        raise unknown("benchmark of images and texts", benchmark, ["tic"], "onward list benchmarks")
+    listed = BENCHMARKS.find(benchmark)
     from onward.evaluation.asked import read_queries
+    from onward.evaluation.evaluate import require_pairs
     from onward.models.clip_choice import chosen_clip  # torch is loaded when it is needed
 
+    require_pairs(listed.task, benchmark)
     named = None if subtrees is None else read_subtrees(subtrees)
     queries = read_queries(query or [])
     with_weights = _matched(model, weights or [], pretrained or [])
     given = {"calendar": calendar, "shards": shards, "missing": missing, "leave_out": leave_out}
     options = {name: value for name, value in given.items() if value}
-    asking = _Asking(data, options, static, named, queries, seed)
+    asking = _Asking(listed, data, options, static, named, queries, seed)
     dates = len(model) > 1 or bool(queries) or new_from is not None or page is not None
     chosen = [
         chosen_clip(name, weights=file, pretrained=tag)
@@ -138,6 +140,7 @@ def evaluate(
 class _Asking:
     """What is asked of every model."""
 
+    benchmark: Listed
     data: str
     options: Mapping[str, str]
     static: Path | None
@@ -185,8 +188,9 @@ def examined(chosen: "ChosenClip", asking: _Asking) -> Examined:
     from onward.evaluation.asked import Asked, gather
     from onward.evaluation.evaluate import evaluate as examine
 
-    options = folder_options(asking.data, chosen.clip.side) | dict(asking.options)
-    loaded = Source("tic", asking.data, options=options).load()
+    usual = asking.benchmark.usual
+    options = folder_options(asking.data, usual, chosen.clip.side) | dict(asking.options)
+    loaded = Source(asking.benchmark.name, asking.data, options=options).load()
     progress = progress_bar("[bold]{task.fields[now]}")
     bar = progress.add_task("", total=None, now="")
     asked: dict[tuple[str, str], Asked] = {}
@@ -250,12 +254,12 @@ def _write(out: Path | None, plain: Any) -> None:
             write_atomic(out, f"{json.dumps(plain, indent=1)}\n".encode())
 
 
-def folder_options(data: str, side: tuple[int, int]) -> dict[str, int]:
+def folder_options(data: str, usual: str, side: tuple[int, int]) -> dict[str, int]:
     """Return in which size images of a folder are read: that which a model sees, and no smaller.
 
     Examples
     --------
-    >>> folder_options("shards", (224, 224)), folder_options("emoji", (224, 224))
+    >>> folder_options("shards", "emoji", (224, 224)), folder_options("emoji", "emoji", (224, 224))
     ({'size': 224}, {})
     """
-    return {} if data == BENCHMARKS["tic"].usual else {"size": max(side)}
+    return {} if data == usual else {"size": max(side)}

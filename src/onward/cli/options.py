@@ -9,14 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from onward.errors import OnwardError
-from onward.metrics import METRICS
-from onward.sweep import On
-
-
-def _known(names: list[str] | None) -> list[str] | None:
-    for name in names or ():
-        METRICS.find(name)
-    return names
 
 
 def page_file(path: Path | None) -> Path | None:
@@ -31,21 +23,6 @@ def page_file(path: Path | None) -> Path | None:
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Seeds = Annotated[str, typer.Option(help="Such as 0, 0-4 or 0,2,5-7.")]
-Jobs = Annotated[
-    int | None, typer.Option("--jobs", min=1, help="Worker processes; one per core by default.")
-]
-Where = Annotated[On, typer.Option(help="Where workers are: local, or on a ray cluster.")]
-CheckpointSeconds = Annotated[
-    float, typer.Option(min=0, help="How much work a kill may cost at most.")
-]
-MoreMetrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="A metric of onward list metrics beside the usual ones. May be repeated.",
-        callback=_known,
-    ),
-]
 
 
 def parse_seeds(text: str) -> list[int]:

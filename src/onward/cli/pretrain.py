@@ -9,8 +9,9 @@ import typer
 
 from onward.benchmarks import BENCHMARKS, changed
 from onward.cli.console import console
-from onward.cli.options import CheckpointSeconds, parse_pairs
+from onward.cli.options import parse_pairs
 from onward.cli.progress import progress_bar, resumable
+from onward.cli.runs import CheckpointSeconds
 from onward.errors import unknown
 
 

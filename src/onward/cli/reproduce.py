@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from onward.cli.console import console, print_json
-from onward.cli.options import AsJson, Jobs, Where, parse_seeds
-from onward.cli.progress import live, resumable
+from onward.cli.options import AsJson, parse_seeds
+from onward.cli.progress import resumable
+from onward.cli.runs import Jobs, Where, live
 from onward.cli.voice import only_once
-from onward.configs import find_table
+from onward.configs import TABLES
 from onward.errors import OnwardError
 from onward.reproduce.engine import reproduce as run_plan
 from onward.reproduce.plan import plan
@@ -49,7 +50,7 @@ def reproduce(
     A run that is complete is not run again. After Ctrl-C or a kill, the same command goes on
     where it stopped.
     """
-    wanted = find_table(table)
+    wanted = TABLES.find(table)
     given = None if seeds is None else parse_seeds(seeds)
     data = data or wanted.usual
     planned = plan(wanted, data, recipe, rows=rows or (), seeds=given)

@@ -9,18 +9,9 @@ from rich.markup import escape
 from onward.benchmarks import Source
 from onward.budget import Budget
 from onward.cli.console import console, print_json, tell
-from onward.cli.options import (
-    AsJson,
-    CheckpointSeconds,
-    Jobs,
-    MoreMetrics,
-    Seeds,
-    Where,
-    parse_budget,
-    parse_pairs,
-    parse_seeds,
-)
-from onward.cli.progress import live, resumable
+from onward.cli.options import AsJson, parse_budget, parse_pairs, parse_seeds
+from onward.cli.progress import resumable
+from onward.cli.runs import CheckpointSeconds, Jobs, MoreMetrics, Seeds, Where, live
 from onward.cli.source import with_source
 from onward.cli.voice import only_once
 from onward.learners import choose

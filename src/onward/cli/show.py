@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from onward.cli.console import console, print_json
-from onward.cli.options import MoreMetrics
+from onward.cli.runs import MoreMetrics
 from onward.cli.skipped import say_skipped
 from onward.errors import OnwardError
 from onward.report.bibtex import bibtex

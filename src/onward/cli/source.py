@@ -2,23 +2,14 @@
 
 import functools
 import inspect
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from onward.benchmarks import BENCHMARKS, Source
-from onward.benchmarks.clad_data import STREET
+from onward.benchmarks import BENCHMARKS, Source, benchmark_reading
 from onward.benchmarks.tic_recipes import SCALES
 from onward.cli.options import parse_pairs
-from onward.data.cifar import cifar_folder
-from onward.data.clear_listing import is_clear
-from onward.data.image_classes import has_image_classes
-from onward.data.soda import is_soda
-from onward.data.tic_folder import is_tic
-from onward.errors import unknown
 
 
 def _option(kind: Any, words: str, *names: str, **limits: Any) -> Any:
@@ -68,9 +59,8 @@ _LOADED = {
     "grain": _option(str, "online: samples shown at a time, or day. Default: 10."),
     "new_classes": _flag("new_classes", "Let classes arrive over time."),
     "label_delay": _option(int, "By how many periods labels come late. Default: 0.", min=0),
+    "load": _option(list[str], "name=value: an option of a benchmark that another package added."),
 }
-FAMILIES = {"clad": "SSLAD-2D", "tic": "TiC-CLIP's data"}
-"""Names of official data, for which a folder is given, and what is in that folder."""
 _OF_TRAINING = ("model", "backbone", "weights", "curve", "scale")
 # Options whose name in `onward.load` is another than on the command line.
 _RENAMED = {"feature_column": "feature_columns"}
@@ -128,18 +118,7 @@ def _any_source(data: str | None = None, benchmark: str | None = None, **given: 
 
 
 def _source_of_data(data: str, **given: Any) -> Source:
-    path = Path(data).expanduser()
-    if data in ("clad", STREET) or is_soda(path):
-        return made_source("clad-c", data=data, **given)
-    if data == "tic" or (is_tic(path) and not is_clear(path)):
-        return made_source("tic", data=data, **given)
-    if data != "emoji" and not path.suffix and os.sep not in data and not path.exists():
-        known = ["emoji", STREET, "clad", "tic", "<a file or folder>"]
-        raise unknown("data", data, known, "onward list data")
-    if data == "emoji" or is_clear(path):
-        return made_source("clear", data=data, **given)
-    classes = path.is_dir() and (cifar_folder(path) is not None or has_image_classes(path))
-    return made_source("iirc" if classes else "yours", data=data, **given)
+    return made_source(benchmark_reading(data), data=data, **given)
 
 
 def made_source(benchmark: str, **given: Any) -> Source:
@@ -148,12 +127,13 @@ def made_source(benchmark: str, **given: Any) -> Source:
     if chosen.get("data") is None and benchmark in BENCHMARKS:
         chosen["data"] = BENCHMARKS[benchmark].usual
     training = parse_pairs(chosen.pop("training", None) or [], "training")
+    more = parse_pairs(given.pop("load", None) or [], "load")
     options = {
         _RENAMED.get(name, name): value
         for name, value in given.items()
         if value not in (None, [], _DEFAULTS.get(name)) and (name, value) != ("label_delay", 0)
     }
-    return Source(benchmark, **chosen, options=options, training=training)
+    return Source(benchmark, **chosen, options={**options, **more}, training=training)
 
 
 def _extended(

@@ -8,8 +8,9 @@ from rich.table import Table
 
 from onward.benchmarks import Source
 from onward.cli.console import console
-from onward.cli.options import AsJson, Jobs, Seeds, parse_budget, parse_grid, parse_seeds
-from onward.cli.progress import live, resumable
+from onward.cli.options import AsJson, parse_budget, parse_grid, parse_seeds
+from onward.cli.progress import resumable
+from onward.cli.runs import Jobs, Seeds, live
 from onward.cli.source import with_source
 from onward.sweep import cores
 from onward.tuning import COUNTED, Tuned

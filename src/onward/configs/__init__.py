@@ -36,15 +36,8 @@ _OWN = {
 
 
 TABLES: Catalogue[PaperTable] = Catalogue("table", _OWN, "onward.tables", PaperTable)
-"""By name; a package adds one as a `PaperTable` by an entry point."""
+"""By name; a package adds one as a `PaperTable` by an entry point.
 
-
-def find_table(name: str) -> PaperTable:
-    """Return a published table by its name.
-
-    Examples
-    --------
-    >>> find_table("clear/table2").title
-    'Analysis of biased reservoir sampling'
-    """
-    return TABLES.find(name)
+>>> TABLES.find("clear/table2").title
+'Analysis of biased reservoir sampling'
+"""

@@ -13,38 +13,32 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from onward.curate.concepts import Concepts, read_concepts
+from onward.curate.concepts import CONCEPTS, Concepts, read_concepts
 from onward.curate.label_error import Questions, label_error
 from onward.curate.lineage import LINEAGE, lineage_of, write_lineage
 from onward.curate.records import LABELLED, REJECTED
 from onward.curate.stage import STAGE, Stage, making, open_stage
-from onward.curate.verdicts import ACCEPTED, Rule, Sensitive, Verdicts, decide
+from onward.curate.verdicts import ACCEPTED, Judging, Verdicts, decide
 from onward.curate.votes import Ballots, Ints, ballots, read_votes
+from onward.curate.written import write_table
 from onward.data.split import uniform
 from onward.data.yours_files import read_file
 from onward.errors import OnwardError, first_few, unknown
-from onward.files import write_atomic
 from onward.metrics.agreement import krippendorff_alpha
 
 Short = Literal["keep", "drop-bucket", "error"]
 NOT_DRAWN, DROPPED = "not drawn", "its bucket was dropped"
-CONCEPTS = "concepts.json"
 
 
 @dataclass(frozen=True)
-class Terms:
-    """On which terms candidates are accepted: see `onward.curate.verdicts.decide`.
+class Terms(Judging):
+    """On which terms candidates are accepted.
 
     ``per_class`` images of each class and bucket are drawn from those that could be accepted, by
     the hash of their ids under ``seed``: votes on other images change nothing. Where there are
     fewer, they are all kept, their bucket is dropped, or that is an error, see ``short``.
     """
 
-    rule: Rule = "majority"
-    sensitive: Sensitive = "strict"
-    votes_per_image: int = 3
-    certainty: float = 0.9
-    relabel: bool = False
     per_class: int = 300
     short: Short = "keep"
     seed: int = 0
@@ -94,27 +88,18 @@ def accept(
     with making(out, "accept", options, on_wait=on_wait) as made:
         if made.finished is not None:
             return made.finished
-        own = _own(candidates, concepts)
+        numbers = concepts.numbers
+        own = np.array([numbers[name] for name in candidates["concept"].to_pylist()], np.int64)
         found = ballots(given, ids, concepts)
-        verdicts = decide(
-            found,
-            own,
-            len(concepts.found),
-            rule=terms.rule,
-            sensitive=terms.sensitive,
-            votes=terms.votes_per_image,
-            certainty=terms.certainty,
-            relabel=terms.relabel,
-        )
+        verdicts = decide(found, own, len(concepts.found), terms)
         kept = _Kept(candidates, concepts, verdicts, terms)
-        write_atomic(out / "labelled.parquet", lambda f: pq.write_table(kept.labelled(), f))
-        write_atomic(out / "rejected.parquet", lambda f: pq.write_table(kept.rejected(), f))
+        write_table(out / "labelled.parquet", kept.labelled())
+        write_table(out / "rejected.parquet", kept.rejected())
         shutil.copyfile(retrieved / CONCEPTS, out / CONCEPTS)
         write_lineage(out / LINEAGE, lineage_of(stage, *_reviewed(votes)))
         counts = kept.counts() | _of_votes(found, given)
         counts["label_error"] = _error(found, own, known, kept.drawn & (verdicts.label == own))
-        made.finish(counts)
-        return counts
+        return made.finish(counts)
 
 
 class _Kept:
@@ -218,11 +203,6 @@ def _candidates(retrieved: Path) -> pa.Table:
     return table
 
 
-def _own(candidates: pa.Table, concepts: Concepts) -> Ints:
-    numbers = {name: number for number, name in enumerate(concepts.names)}
-    return np.array([numbers[name] for name in candidates.column("concept").to_pylist()], np.int64)
-
-
 def _of_votes(found: Ballots, given: pa.Table) -> dict[str, Any]:
     agreement = krippendorff_alpha(found.answers)
     return {
@@ -258,7 +238,7 @@ def _known(gold: Path | None, ids: list[str], concepts: Concepts) -> Ints:
     absent = [name for name in ("id", "label") if name not in table.column_names]
     if absent:
         raise OnwardError(f"expected the columns id and label in {gold}, found no {absent[0]}")
-    numbers = {name: number for number, name in enumerate(concepts.names)}
+    numbers = concepts.numbers
     rows = {name: number for number, name in enumerate(ids)}
     columns = (table.column(name).cast(pa.string()).to_pylist() for name in ("id", "label"))
     for name, label in zip(*columns, strict=True):

@@ -1,7 +1,6 @@
 """The verb ``retrieve`` as a function: from a store and concepts to a folder of candidates."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,7 @@ from onward.curate.queries import wanted_queries
 from onward.curate.retrieve import buckets_searched, retrieve
 from onward.curate.stage import making, open_stage
 from onward.curate.store import Store
-
-Scanning = Callable[[int], AbstractContextManager[Callable[[int], None]]]
-"""Opened with how many images there are; called with how many more were scanned."""
+from onward.curate.watching import Watch, unwatched
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ def make_candidates(
     out: Path,
     search: Search,
     *,
-    progress: Scanning = lambda total: nullcontext(lambda done: None),
+    progress: Watch = unwatched,
     on_wait: Callable[[], None] = lambda: None,
 ) -> Mapping[str, Any]:
     """Find candidates, or return what was counted when they were found.
@@ -63,7 +60,7 @@ def make_candidates(
     search
         How.
     progress, on_wait
-        See `Scanning` and `onward.curate.stage.making`.
+        What shows progress; called if another process is at work on the same folder.
     """
     stage = open_stage(store, "embed") if store.is_dir() else None
     held = Store.open(store)
@@ -85,9 +82,9 @@ def make_candidates(
         "background": search.background,
         "skip": skip,
     }
-    with making(out, "retrieve", options, on_wait=on_wait) as folder:
-        if folder.finished is None:
-            wanted = Wanted(concepts, asked, search.top, search.background, skip)
-            with progress(len(held)) as watch:
-                retrieve(held, wanted, folder, watch)
-        return folder.finished or {}
+    with making(out, "retrieve", options, on_wait=on_wait) as made:
+        if made.finished is not None:
+            return made.finished
+        wanted = Wanted(concepts, asked, search.top, search.background, skip)
+        with progress(len(held), "images", "scanned") as watch:
+            return made.finish(retrieve(held, wanted, out, watch))

@@ -5,13 +5,17 @@ See `onward.data.clear_listing`, which reads them.
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.curate.exported import Exported, all_metadata, as_json, pool_buckets
+from onward.curate.exported import Exported, all_metadata
+from onward.curate.records import row_files
+from onward.curate.written import json_of
 from onward.data.split import shuffled_sides, uniform
 from onward.files import make_folder, write_atomic
 
@@ -32,14 +36,12 @@ def part_of(samples: Sequence[Exported], layout: Layout) -> dict[str, str]:
     """
     if layout == "old":
         return {one.id: "" for one in samples}
-    place = uniform(np.array([one.id for one in samples]), "export test")
-    cells: dict[tuple[int, str], list[int]] = {}
-    for number, one in enumerate(samples):
-        cells.setdefault((one.bucket, one.label), []).append(number)
-    sides = dict.fromkeys((one.id for one in samples), TRAIN)
-    for rows in cells.values():
-        rows.sort(key=lambda row: place[row])
-        sides.update((samples[row].id, TEST) for row in rows[: len(rows) // 3])
+    ids = [one.id for one in samples]
+    place = dict(zip(ids, uniform(np.array(ids), "export test").tolist(), strict=True))
+    sides = dict.fromkeys(ids, TRAIN)
+    for _, _, here in _by_class(samples):
+        drawn = sorted(here, key=lambda one: place[one.id])
+        sides.update((one.id, TEST) for one in drawn[: len(drawn) // 3])
     return sides
 
 
@@ -64,9 +66,9 @@ def write_layout(
         index: dict[str, dict[str, str]] = {}
         for bucket, label, here in _by_class(mine):
             relative = f"labeled_metadata/{bucket}/{label}.json"
-            write_atomic(part / relative, as_json({one.name: one.fields for one in here}))
+            write_atomic(part / relative, json_of({one.name: one.fields for one in here}))
             index.setdefault(str(bucket), {})[label] = relative
-        write_atomic(part / "labeled_metadata.json", as_json(index))
+        write_atomic(part / "labeled_metadata.json", json_of(index))
         own = {kind: values[rows] for kind, values in features.items()}
         if layout == "old":
             _write_training_folder(part / "training_folder", mine, classes, own)
@@ -78,23 +80,24 @@ def write_layout(
 def write_all_metadata(out: Path, pool: Path, shift: int) -> int:
     """Write what is known of all images of the pool, labelled or not; return how many there are."""
     index, rows = {}, 0
-    for bucket, folder in pool_buckets(pool):
+    for bucket, files in groupby(row_files(pool), key=itemgetter(0)):
+        parts = [path for _, path in files]
         relative = f"all_metadata/{bucket + shift}.json"
         count = 0
 
-        def write(file: Any, folder: Path = folder) -> None:
+        def write(file: Any, parts: Sequence[Path] = parts) -> None:
             nonlocal count
             file.write(b"{")
             # One image at a time: a pool is larger than memory.
-            for name, fields in all_metadata(pool, folder):
-                file.write(b"," * (count > 0) + as_json({name: fields}).strip()[1:-1])
+            for name, fields in all_metadata(parts):
+                file.write(b"," * (count > 0) + json_of({name: fields}).strip()[1:-1])
                 count += 1
             file.write(b"}\n")
 
         write_atomic(out / relative, write)
         index[str(bucket + shift)] = relative
         rows += count
-    write_atomic(out / "all_metadata.json", as_json(index))
+    write_atomic(out / "all_metadata.json", json_of(index))
     return rows
 
 
@@ -103,7 +106,7 @@ def _write_training_folder(
 ) -> None:
     """Write the old layout's lists, its five splits by the released rule, and its features."""
     buckets = sorted({one.bucket for one in samples})
-    write_atomic(folder / "bucket_indices.json", as_json([str(bucket) for bucket in buckets]))
+    write_atomic(folder / "bucket_indices.json", json_of([str(bucket) for bucket in buckets]))
     for bucket in buckets:
         rows = [row for row, one in enumerate(samples) if one.bucket == bucket]
         rows.sort(key=lambda row: classes.index(samples[row].label))
@@ -116,7 +119,7 @@ def _write_training_folder(
             for side, places in zip((TRAIN, TEST), sides, strict=True):
                 listed = "\n".join(lines[place] for place in places)
                 write_atomic(home / f"{side}.txt", listed.encode())
-                write_atomic(home / f"{side}_indices.json", as_json(places))
+                write_atomic(home / f"{side}_indices.json", json_of(places))
         for kind, values in features.items():
             path = folder / "features" / kind / str(bucket) / "all.pth"
             _save(path, (values[rows], labels))
@@ -130,7 +133,7 @@ def _write_class_features(part: Path, samples: Sequence[Exported], features: Fea
             relative = f"features/{kind}/{bucket}/{label}.pth"
             _save(part / relative, {one.name: values[row[one.id]] for one in here})
             index.setdefault(str(bucket), {})[label] = relative
-        write_atomic(part / "features" / kind / "features.json", as_json(index))
+        write_atomic(part / "features" / kind / "features.json", json_of(index))
 
 
 def _by_class(samples: Sequence[Exported]) -> Iterator[tuple[int, str, list[Exported]]]:

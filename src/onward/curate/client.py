@@ -93,7 +93,6 @@ class Client:
             retries=False,
             headers={"User-Agent": agent, "Accept": "image/*", "Accept-Encoding": "identity"},
         )
-        self._per_host = manners.per_host
         self._hosts: dict[str, _Host] = {}
         self._lock = threading.Lock()
 
@@ -174,7 +173,7 @@ class Client:
                 # Those that nobody is waiting for can be met anew.
                 held = {name: one for name, one in self._hosts.items() if one.wanted_at(now)}
                 self._hosts = held
-            state = self._hosts.setdefault(host, _Host(threading.Semaphore(self._per_host)))
+            state = self._hosts.setdefault(host, _Host(threading.Semaphore(self._manners.per_host)))
             state.users += 1
         try:
             with state.places:

@@ -1,13 +1,15 @@
 """The concepts that a stream is to be labelled with, as their owner wrote them down."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from onward.curate.written import json_of
 from onward.data.read_files import read_object
 from onward.errors import OnwardError
 
+CONCEPTS = "concepts.json"
+"""The file of concepts in the folders of curation."""
 _FIELDS = {"name", "prompts", "sub_queries", "option", "super"}
 _FILE = {"concepts", "background"}
 
@@ -50,6 +52,11 @@ class Concepts:
         """Classes in their order: the background comes first, as in CLEAR."""
         return (self.background, *(concept.name for concept in self.found))
 
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The place of each class in this order, by its name."""
+        return {name: number for number, name in enumerate(self.names)}
+
 
 def read_concepts(path: Path) -> Concepts:
     """Read a file of concepts.
@@ -90,8 +97,7 @@ def write_concepts(concepts: Concepts) -> bytes:
         }
         for one in concepts.found
     ]
-    whole = {"concepts": held, "background": concepts.background}
-    return (json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode()
+    return json_of({"concepts": held, "background": concepts.background})
 
 
 def _concept(held: Any, number: int, path: Path) -> Concept:

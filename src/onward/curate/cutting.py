@@ -78,7 +78,6 @@ def cuts(
     found: list[Cut] = []
     first = 0
     keys: dict[int, Sequence[Key]] = {}
-    digits = max(2, len(str(len(sizes) - 1)))
     for bucket, rows in enumerate(sizes):
         for number, part in enumerate(equal_sizes(rows, -(-rows // most))):
             place = int(np.searchsorted(upto, first, side="right"))
@@ -87,6 +86,18 @@ def cuts(
             if within and day not in keys:
                 keys = {day: keys_of_day(day)}
             start = keys[day][within] if within else (day * DAY, "")
-            found.append(Cut(bucket, part, start, f"{bucket:0{digits}d}/{number:05d}.parquet"))
+            found.append(Cut(bucket, part, start, part_path(bucket, number, len(sizes))))
             first += part
     return found
+
+
+def part_path(bucket: int, number: int, buckets: int) -> str:
+    """Return where a part of one of so many buckets lies; names sort as numbers do.
+
+    Examples
+    --------
+    >>> part_path(3, 1, 11)
+    '03/00001.parquet'
+    """
+    digits = max(2, len(str(buckets - 1)))
+    return f"{bucket:0{digits}d}/{number:05d}.parquet"

@@ -5,19 +5,22 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from onward.curate.engines import ENGINES, at_work, need_spark
+from onward.curate.date_on_polars import DateOnPolars
+from onward.curate.date_on_spark import DateOnSpark
+from onward.curate.engines import Closing, at_work, require_engine
 from onward.curate.first_seen import Part, micros_of, parts_of
 from onward.curate.metadata import layout_of, metadata_files
 from onward.curate.pair_reading import USUAL
-from onward.curate.pool import glance, said
+from onward.curate.pool import glance
 from onward.curate.reading import Piece, pieces_of
+from onward.curate.records import moment_of, said
 from onward.curate.snapshots import (
     Snapshots,
     find_snapshots,
     month_text,
     refuse_later_months,
 )
-from onward.curate.stage import Making, making
+from onward.curate.stage import making
 from onward.curate.watching import Watch, unwatched
 from onward.errors import OnwardError, first_few, unknown
 
@@ -48,7 +51,7 @@ class DateOptions:
             raise unknown("calendar", self.every, EVERY, "onward curate date --help")
 
 
-class DateEngine(Protocol):
+class DateEngine(Closing, Protocol):
     """The steps of dating, in their order."""
 
     def read(self, pieces: Sequence[Piece], progress: Callable[[int], None]) -> None:
@@ -76,9 +79,6 @@ class DateEngine(Protocol):
         self, parts: Sequence[Part], rows: Path, progress: Callable[[int], None]
     ) -> list[dict[str, Any]]:
         """Write everything; return what `onward.curate.pool_rows.write_part` says of each part."""
-
-    def close(self) -> None:
-        """Let go of everything."""
 
 
 def make_dated(
@@ -128,35 +128,23 @@ def make_dated(
         for path in dict.fromkeys([*files, *(piece.source for piece in seen.pieces)])
     ]
     with making(out, "date", {**asdict(options), "sources": sources}) as made:
-        if made.finished is None:
-            chosen = _engine(engine_name, out, master)
-            with at_work(chosen, out):
-                _make(made, chosen, pieces, seen, options, watch)
-        counts = made.finished
-    return counts or {}
-
-
-def _engine(name: str, out: Path, master: str | None) -> DateEngine:
-    if name == "polars":
-        from onward.curate.date_on_polars import DateOnPolars
-
-        return DateOnPolars(out)
-    if name == "spark":
-        need_spark()
-        from onward.curate.date_on_spark import DateOnSpark
-
-        return DateOnSpark(out, master)
-    raise unknown("engine", name, ENGINES, "onward curate date --help")
+        if made.finished is not None:
+            return made.finished
+        require_engine(engine_name, "date")
+        spark = engine_name == "spark"
+        chosen: DateEngine = DateOnSpark(out, master) if spark else DateOnPolars(out)
+        with at_work(chosen, out):
+            return made.finish(_make(out, chosen, pieces, seen, options, watch))
 
 
 def _make(
-    made: Making,
+    out: Path,
     engine: DateEngine,
     pieces: Sequence[Piece],
     snapshots: Snapshots,
     options: DateOptions,
     watch: Watch,
-) -> None:
+) -> dict[str, Any]:
     with watch(len(pieces), "parts of the pool", "reading") as done:
         engine.read(pieces, done)
     with watch(len(snapshots.pieces), "parts of snapshots", "reading") as done:
@@ -176,35 +164,33 @@ def _make(
         )
     parts, names = parts_of(months, options.every)
     with watch(sum(months.values()), "pairs", "writing") as done:
-        written = engine.write(parts, made.folder / "rows", done)
+        written = engine.write(parts, out / "rows", done)
     buckets: list[dict[str, Any]] = [{"name": name, "rows": 0} for name in names]
     for part, one in zip(parts, written, strict=True):
         bucket = buckets[part.bucket]
         bucket["rows"] += one["rows"]
-        bucket.setdefault("first", said(micros_of(part.month)))
-        bucket["last"] = said(micros_of(part.month))
+        bucket["last"] = said(moment_of(micros_of(part.month)))
+        bucket.setdefault("first", bucket["last"])
     kept = sum(months.values())
     if sum(bucket["rows"] for bucket in buckets) != kept:
         raise OnwardError(
             f"expected {kept:,} pairs to be written, found another number. Did the pool change "
             "meanwhile? Run the same command again"
         )
-    made.finish(
-        {
-            "rows": kept + sum(dropped.values()),
-            "kept": kept,
-            "dropped": dict(sorted(dropped.items())),
-            "buckets": buckets,
-            "hashed_ids": engine.hashed(),
-            "snapshots": [
-                {
-                    "month": month_text(month),
-                    "rows": rows,
-                    "undecoded": strange,
-                    "first_seen": months.get(month or 0, 0),
-                }
-                for month, (rows, strange) in sorted(counted.items(), key=lambda one: one[0] or 0)
-            ],
-            "snapshots_in_order": snapshots.in_order,
-        }
-    )
+    return {
+        "rows": kept + sum(dropped.values()),
+        "kept": kept,
+        "dropped": dict(sorted(dropped.items())),
+        "buckets": buckets,
+        "hashed_ids": engine.hashed(),
+        "snapshots": [
+            {
+                "month": month_text(month),
+                "rows": rows,
+                "undecoded": strange,
+                "first_seen": months.get(month or 0, 0),
+            }
+            for month, (rows, strange) in sorted(counted.items(), key=lambda one: one[0] or 0)
+        ],
+        "snapshots_in_order": snapshots.in_order,
+    }

@@ -24,11 +24,9 @@ from onward.curate.first_seen import (
     dated,
     first_month,
     micros_of,
-    nth_of,
 )
 from onward.curate.pair_reading import (
     cleaned,
-    first_order,
     pool_frames,
     snapshot_frames,
     with_ids,
@@ -36,7 +34,7 @@ from onward.curate.pair_reading import (
 from onward.curate.pool_rows import write_dropped, write_part
 from onward.curate.reading import Piece
 from onward.curate.records import DATED
-from onward.curate.rules import SEEN
+from onward.curate.rules import SEEN, nth_of
 from onward.curate.snapshots import Snapshots
 from onward.files import make_folder
 from onward.types import Array
@@ -72,7 +70,7 @@ class DateOnPolars:
                 for frame in pool_frames(piece)
             ]
             rows = pl.concat(held)
-            order = pl.int_range(len(rows), dtype=pl.Int64) + first_order(piece)
+            order = pl.int_range(len(rows), dtype=pl.Int64) + piece.first
             found.append(rows.with_columns(order.alias("order")))
             self._sizes.append(len(rows))
             progress(1)
@@ -146,7 +144,7 @@ class DateOnPolars:
             found: dict[str, Any] = {"rows": 0}
             if held:
                 table = pa.concat_tables(held)
-                found = write_part(table, np.arange(len(table)), rows / part.path, DATED)
+                found = write_part(table, rows / part.path, DATED)
             written.append(found)
             progress(found["rows"])
         return written
@@ -158,7 +156,7 @@ class DateOnPolars:
         if left.any():
             path = self._out / "dropped" / f"{piece.name}.parquet"
             ids, reasons = held["id"].filter(left), known["reason"].filter(left).cast(pl.String)
-            write_dropped(_plain(ids), _plain(reasons), str(piece.source), path)
+            write_dropped(ids.to_arrow(), reasons.to_arrow(), str(piece.source), path)
         kept = with_ids(held.filter(good))
         month = known["month"].filter(good)
         return _Drawers.lay(self._work / piece.name, _finished(kept, month), starts)
@@ -219,7 +217,3 @@ def _first(held: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 def _by_month(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by("month").agg(pl.len().alias("rows"), pl.col("undecoded").sum())
-
-
-def _plain(series: pl.Series) -> pa.ChunkedArray:
-    return pa.chunked_array([series.to_arrow().cast(pa.string())])

@@ -1,7 +1,7 @@
 """``embed``: a store of directions, from images or from what somebody else has computed."""
 
 import csv
-import io
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 from onward.curate.pool_buckets import PoolBuckets, hashed, ids_in
 from onward.curate.records import EMBEDDED
-from onward.curate.stage import Making, Stage
+from onward.curate.stage import Stage
+from onward.curate.written import csv_of, write_table
 from onward.errors import OnwardError
 from onward.files import remove_drafts, write_atomic
 from onward.table import Array
@@ -52,24 +53,25 @@ class Part:
 
 def embed(
     parts: Iterator[Part],
-    making: Making,
+    folder: Path,
     pool: Stage | None = None,
     watch: Callable[[int], None] = lambda rows: None,
-) -> Stage:
+) -> dict[str, Any]:
     """Write a store, part by part; those that are there already are not made again.
+
+    Returns what was counted.
 
     Parameters
     ----------
     parts
         The same ones each time, in the same order.
-    making
-        The folder.
+    folder
+        Where to.
     pool
         Says in which bucket an id is.
     watch
         Called with the number of vectors of each part.
     """
-    folder = making.folder
     remove_drafts(folder)
     known = None if pool is None else PoolBuckets(pool)
     names: dict[str, None] = {}
@@ -88,7 +90,7 @@ def embed(
         rows = pq.read_metadata(folder / f"{part.name}.parquet").num_rows
         width = np.load(folder / f"{part.name}.npy", mmap_mode="r").shape[1] if rows else width
         watch(rows)
-    return making.finish(_counted(folder, list(names), known))
+    return _counted(folder, list(names), width, known)
 
 
 def unit(vectors: Array) -> tuple[Array, Array, Array]:
@@ -132,14 +134,16 @@ def _write(folder: Path, name: str, loaded: Loaded, known: PoolBuckets | None) -
     buckets = np.full(len(ids), -1, np.int32) if known is None else known.of(hashed(ids))
     rows = [[name, one.id, one.reason, one.detail] for one in wrong]
     if rows:
-        write_atomic(folder / "corrupt" / f"{name}.csv", _csv(rows))
+        write_atomic(folder / "corrupt" / f"{name}.csv", csv_of(rows))
     write_atomic(folder / f"{name}.npy", lambda file: np.save(file, directions[good]))
     table = pa.table({"id": pa.array(ids, pa.string()), "bucket": buckets}, schema=EMBEDDED)
     # Written last: a shard with this file is whole.
-    write_atomic(folder / f"{name}.parquet", lambda file: pq.write_table(table, file))
+    write_table(folder / f"{name}.parquet", table)
 
 
-def _counted(folder: Path, names: list[str], known: PoolBuckets | None) -> dict[str, Any]:
+def _counted(
+    folder: Path, names: list[str], width: int | None, known: PoolBuckets | None
+) -> dict[str, Any]:
     """Count what lies there, list what is wrong, and what is there twice."""
     hashes, buckets = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     for name in names:
@@ -154,17 +158,14 @@ def _counted(folder: Path, names: list[str], known: PoolBuckets | None) -> dict[
             f"expected one image at least that can be read, found none. See {folder / 'corrupt'}"
         )
     rows = [row for name in names for row in _read_csv(folder / "corrupt" / f"{name}.csv")]
-    write_atomic(folder / CORRUPT, _csv([["shard", "id", "reason", "detail"], *rows]))
-    reasons: dict[str, int] = {}
-    for row in rows:
-        reasons[row[2]] = reasons.get(row[2], 0) + 1
+    write_atomic(folder / CORRUPT, csv_of([["shard", "id", "reason", "detail"], *rows]))
     held = np.concatenate(buckets)
     counts: dict[str, Any] = {
         "found": len(every) + len(rows),
         "embedded": len(every),
-        "width": int(np.load(folder / f"{_filled(folder, names)}.npy", mmap_mode="r").shape[1]),
+        "width": width,
         "shards": len(names),
-        "corrupt": reasons,
+        "corrupt": dict(Counter(row[2] for row in rows)),
         "twice": _twice(folder, names, every),
     }
     if known is not None:
@@ -175,10 +176,6 @@ def _counted(folder: Path, names: list[str], known: PoolBuckets | None) -> dict[
             "without_a_direction": known.never_asked,
         }
     return counts
-
-
-def _filled(folder: Path, names: list[str]) -> str:
-    return next(n for n in names if pq.read_metadata(folder / f"{n}.parquet").num_rows)
 
 
 def _twice(folder: Path, names: list[str], hashes: Array) -> int:
@@ -194,14 +191,8 @@ def _twice(folder: Path, names: list[str], hashes: Array) -> int:
                     if one in seen:
                         rows.append([name, one])
                     seen.add(one)
-    write_atomic(folder / "twice.csv", _csv(rows))
+    write_atomic(folder / "twice.csv", csv_of(rows))
     return len(rows) - 1
-
-
-def _csv(rows: Sequence[Sequence[str]]) -> bytes:
-    sink = io.StringIO()
-    csv.writer(sink, lineterminator="\n").writerows(rows)
-    return sink.getvalue().encode("utf-8", "replace")
 
 
 def _read_csv(path: Path) -> list[list[str]]:

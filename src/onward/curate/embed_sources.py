@@ -80,7 +80,7 @@ def make_store(
     """
     known = None if pool is None else open_stage(pool, *POOLS)
     options = {**source.options, "pool": known and known.digest}
-    with making(out, "embed", options, on_wait=on_wait) as folder:
-        if folder.finished is None:
-            embed(source.parts(), folder, known, watch)
-        return folder.finished or {}
+    with making(out, "embed", options, on_wait=on_wait) as made:
+        if made.finished is not None:
+            return made.finished
+        return made.finish(embed(source.parts(), out, known, watch))

@@ -1,7 +1,6 @@
 """What carries the rows of a pool: one machine with polars, or a cluster with Spark."""
 
 import contextlib
-import importlib.util
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,9 +12,9 @@ import pyarrow as pa
 
 from onward.curate.cutting import Cut, Key
 from onward.curate.reading import Piece
-from onward.curate.rules import Limits
 from onward.curate.stage import BEGUN
 from onward.errors import OnwardError, unknown
+from onward.extras import need
 
 ENGINES = ("polars", "spark")
 WORK = ".work"
@@ -41,7 +40,14 @@ class Tally:
                 self.dropped[row["reason"]] += row["rows"]
 
 
-class Engine(Protocol):
+class Closing(Protocol):
+    """What works below `WORK` and lets go of everything in the end."""
+
+    def close(self) -> None:
+        """Let go of everything; what is below `WORK` stays for the next time."""
+
+
+class Engine(Closing, Protocol):
     """The steps of a pool, in their order."""
 
     def read(self, pieces: Sequence[Piece], progress: Callable[[int], None]) -> Tally:
@@ -60,16 +66,6 @@ class Engine(Protocol):
         self, cuts: Sequence[Cut], rows: Path, progress: Callable[[int], None]
     ) -> list[dict[str, Any]]:
         """Write each part; return what `onward.curate.pool_rows.write_part` says of each."""
-
-    def close(self) -> None:
-        """Let go of everything; what is below `WORK` stays for the next time."""
-
-
-class Closing(Protocol):
-    """What works below `WORK` and lets go of everything in the end."""
-
-    def close(self) -> None:
-        """Let go of everything; what is below `WORK` stays for the next time."""
 
 
 @contextlib.contextmanager
@@ -95,24 +91,9 @@ def at_work(engine: Closing, out: Path) -> Iterator[None]:
     shutil.rmtree(out / WORK, ignore_errors=True)
 
 
-def engine(name: str, limits: Limits, out: Path, master: str | None = None) -> Engine:
-    """Return an engine that writes below `out`."""
-    if name == "polars":
-        from onward.curate.on_polars import OnPolars
-
-        return OnPolars(limits, out)
+def require_engine(name: str, verb: str) -> None:
+    """Say that there is no such engine, or that Spark is missing."""
+    if name not in ENGINES:
+        raise unknown("engine", name, ENGINES, f"onward curate {verb} --help")
     if name == "spark":
-        need_spark()
-        from onward.curate.on_spark import OnSpark
-
-        return OnSpark(limits, out, master)
-    raise unknown("engine", name, ENGINES, "onward curate pool --help")
-
-
-def need_spark() -> None:
-    """Say that Spark is missing, before something imports it."""
-    if importlib.util.find_spec("pyspark") is None:
-        raise OnwardError(
-            "expected pyspark, which carries a pool on a cluster, found none. Install it: "
-            "pip install 'onward[curate,spark]'"
-        )
+        need("pyspark", "which carries a pool on a cluster", "curate,spark")

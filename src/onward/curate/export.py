@@ -1,10 +1,7 @@
 """``onward curate export``: a labelled stream in CLEAR's layouts, as a table, with its papers."""
 
-import csv
-import io
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -13,23 +10,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from onward.curate.accept import CONCEPTS
 from onward.curate.card import card_of, readme
 from onward.curate.clear_layout import Layout, write_all_metadata, write_layout
-from onward.curate.concepts import read_concepts
+from onward.curate.concepts import CONCEPTS, read_concepts
 from onward.curate.croissant import TABLE, croissant
 from onward.curate.export_features import CLIP, HOG, drawn_features, stored_features
-from onward.curate.exported import Exported, as_json, exported, write_attribution
+from onward.curate.exported import Exported, attribution, exported
 from onward.curate.lineage import LINEAGE, lineage_of, write_lineage
 from onward.curate.records import MOMENT
 from onward.curate.stage import BEGUN, Stage, making, open_stage
+from onward.curate.watching import Watch, unwatched
+from onward.curate.written import csv_of, json_of, write_table
 from onward.errors import OnwardError
 from onward.files import write_atomic
 
 Missing = Literal["stop", "skip"]
 Licences = Literal["all", "shareable"]
-Progress = Callable[[int, str, str], AbstractContextManager[Callable[[int], None]]]
-"""Opened with how many, of what, and what is done to them; called with how many more."""
 
 
 def export(
@@ -47,7 +43,7 @@ def export(
     creator: str | None = None,
     url: str | None = None,
     price: float | None = None,
-    progress: Progress = lambda total, what, verb: nullcontext(lambda done: None),
+    progress: Watch = unwatched,
     on_wait: Callable[[], None] = lambda: None,
 ) -> Mapping[str, Any]:
     """Write a dataset; return what was counted.
@@ -79,7 +75,7 @@ def export(
     price
         Of a vote, for what it cost.
     progress, on_wait
-        See `Progress` and `onward.curate.stage.making`.
+        What shows progress; called if another process is at work on the same folder.
     """
     stage, source = open_stage(accepted, "accept"), open_stage(pool, "pool")
     stages = [source, *_stages_of(images, features), stage]
@@ -128,14 +124,13 @@ def export(
         card["without_images"] = [one for one in names.names if one not in classes]
         _write_papers(out, samples, paths, card, layout, sorted(vectors), creator, url)
         write_lineage(out / LINEAGE, lineage)
-        write_atomic(out / "left_out.csv", _listed(left_out))
+        write_atomic(out / "left_out.csv", csv_of([("id", "reason"), *left_out]))
         # Each image was renamed when it was whole; this makes all of them durable at once.
         os.sync()
         counts = {key: card[key] for key in card if key not in ("stages", "mind", "name")}
         counts["mind"] = {why: found["images"] for why, found in card["mind"].items()}
         counts["layout"] = layout
-        made.finish(counts)
-        return counts
+        return made.finish(counts)
 
 
 def _stages_of(images: Path, features: Path | None) -> list[Stage]:
@@ -177,16 +172,10 @@ def _write_papers(
     if layout == "new":
         side = pc.list_element(pc.split_pattern(table.column("path"), "/"), 0)
         table = table.append_column("part", side)
-    write_atomic(out / TABLE, lambda file: pq.write_table(table, file))
-    write_atomic(out / "attribution.csv", write_attribution(samples, lambda one: paths[one.id]))
-    write_atomic(out / "card.json", as_json(card))
+    write_table(out / TABLE, table)
+    write_atomic(out / "attribution.csv", attribution(samples, paths))
+    write_atomic(out / "card.json", json_of(card))
     write_atomic(out / "README.md", readme(card, layout, kinds).encode())
     today = datetime.now(UTC).date()
     described = croissant(out, card, samples, creator=creator, url=url, today=today)
-    write_atomic(out / "croissant.json", as_json(described))
-
-
-def _listed(left_out: Sequence[tuple[str, str]]) -> bytes:
-    sink = io.StringIO()
-    csv.writer(sink, lineterminator="\n").writerows([("id", "reason"), *left_out])
-    return sink.getvalue().encode()
+    write_atomic(out / "croissant.json", json_of(described))

@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from onward.curate.exported import Exported
 from onward.curate.stage import open_stage
+from onward.curate.store import Store
 from onward.data.features import hog_colour, standardise
 from onward.data.folder_images import opened_image, square
 from onward.errors import OnwardError, first_few
@@ -39,24 +40,13 @@ def drawn_features(
 def stored_features(samples: Sequence[Exported], embedded: Path) -> NDArray[np.float32]:
     """Return the directions of each image out of a folder of ``onward curate embed``."""
     open_stage(embedded, "embed")
-    row = {one.id: number for number, one in enumerate(samples)}
-    found: NDArray[np.float32] | None = None
-    missing = set(row)
-    for shard in sorted(embedded.glob("*.npy")):
-        ids = pq.read_table(shard.with_suffix(".parquet"), columns=["id"]).column("id").to_pylist()
-        here = [(place, row[name]) for place, name in enumerate(ids) if name in missing]
-        if not here:
-            continue
-        directions = np.load(shard, mmap_mode="r")
-        if found is None:
-            found = np.zeros((len(samples), directions.shape[1]), np.float32)
-        places, rows = np.array(here).T
-        found[rows] = directions[places]
-        missing -= {ids[place] for place in places.tolist()}
-    if missing or found is None:
+    ids = np.array([one.id for one in samples])
+    found, there = Store.open(embedded).of(pa.array(ids))
+    if not there.all():
         raise OnwardError(
             f"expected a direction of every image in {embedded}, found none of "
-            f"{first_few(sorted(missing))}. Embed the same images, or leave --features out"
+            f"{first_few(sorted(ids[~there].tolist()))}. Embed the same images, or leave "
+            "--features out"
         )
     return found
 

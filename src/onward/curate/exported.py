@@ -1,11 +1,8 @@
 """The images of a stream that is exported: where each lies, what is known of it, where it goes."""
 
-import csv
 import hashlib
-import io
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +14,8 @@ import pyarrow.parquet as pq
 
 from onward.curate.images import Place, find_images
 from onward.curate.licences import Licence, licence_of
-from onward.curate.records import POOL
+from onward.curate.records import POOL, row_files
+from onward.curate.written import csv_of
 from onward.data.folder_images import opened_image
 from onward.errors import OnwardError, first_few
 
@@ -133,48 +131,43 @@ def exported(
     return found, left_out
 
 
-def all_metadata(pool: Path, bucket: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield id and metadata of everything that a pool has in one bucket's folder."""
-    for part in sorted(bucket.glob("*.parquet")):
+def all_metadata(parts: Iterable[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield id and metadata of everything that is in some parts of a pool."""
+    for part in parts:
         for batch in pq.ParquetFile(part).iter_batches(20_000, columns=POOL.names):
             for row in batch.to_pylist():
                 yield row["id"], {"ID": row["id"], **released_fields(row)}
 
 
-def pool_buckets(pool: Path) -> list[tuple[int, Path]]:
-    """Return the buckets of a pool and their folders."""
-    return sorted((int(p.name), p) for p in (pool / "rows").iterdir() if p.name.isdecimal())
-
-
-def write_attribution(samples: Sequence[Exported], path_of: Callable[[Exported], str]) -> bytes:
+def attribution(samples: Sequence[Exported], paths: Mapping[str, str]) -> bytes:
     """Return a CSV that says for each image whose it is, and under which terms."""
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(
-        ["id", "path", "author", "title", "page", "url", "licence", "licence_url", "mind"]
-    )
-    for one in samples:
-        told = [one.row[name] or "" for name in ("author", "title", "page", "url")]
-        licence = [one.row["licence"] or one.licence.name, one.row["licence_url"] or ""]
-        writer.writerow([one.id, path_of(one), *told, *licence, one.licence.problem])
-    return sink.getvalue().encode()
-
-
-def as_json(value: Any) -> bytes:
-    """Return a JSON file."""
-    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
+    told = ("author", "title", "page", "url")
+    rows = [
+        (
+            one.id,
+            paths[one.id],
+            *(one.row[name] or "" for name in told),
+            one.row["licence"] or one.licence.name,
+            one.row["licence_url"] or "",
+            one.licence.problem,
+        )
+        for one in samples
+    ]
+    return csv_of([("id", "path", *told, "licence", "licence_url", "mind"), *rows])
 
 
 def _pool_rows(pool: Path, labelled: pa.Table) -> dict[str, dict[str, Any]]:
     """Return what the pool says of these images; each part of it is read once, in pieces."""
-    folders = dict(pool_buckets(pool))
+    buckets = labelled.column("bucket")
+    wanted = {
+        bucket: labelled.filter(pc.equal(buckets, bucket)).column("id").combine_chunks()
+        for bucket in set(buckets.to_pylist())
+    }
     found: dict[str, dict[str, Any]] = {}
-    for bucket in sorted(set(labelled.column("bucket").to_pylist())):
-        wanted = labelled.filter(pc.equal(labelled.column("bucket"), bucket)).column("id")
-        parts = sorted(folders[bucket].glob("*.parquet")) if bucket in folders else []
-        for part in parts:
+    for bucket, part in row_files(pool):
+        if bucket in wanted:
             for batch in pq.ParquetFile(part).iter_batches(100_000, columns=POOL.names):
-                here = batch.filter(pc.is_in(batch.column("id"), wanted.combine_chunks()))
+                here = batch.filter(pc.is_in(batch.column("id"), wanted[bucket]))
                 found.update((row["id"], row) for row in here.to_pylist())
     strangers = [name for name in labelled.column("id").to_pylist() if name not in found]
     if strangers:

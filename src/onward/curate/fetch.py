@@ -12,8 +12,7 @@ import json
 import shutil
 import tarfile
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,12 +21,14 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from onward.curate.ahead import in_order
 from onward.curate.client import Client, FetchError, Manners
 from onward.curate.picture_filters import Filters, Picture, look_at
 from onward.curate.records import FETCHED
 from onward.curate.shard_plan import ShardPlan
 from onward.curate.stage import POOLS, making, open_stage
 from onward.curate.watching import Watch, unwatched
+from onward.curate.written import write_table
 from onward.errors import OnwardError
 from onward.files import remove_drafts, write_atomic
 
@@ -91,27 +92,24 @@ def fetch(
     manners = manners or Manners()
     stage = open_stage(pool, *POOLS)
     with making(out, "fetch", {**asdict(options), "pool": stage.digest}) as made:
-        if made.finished is None:
-            shards = -(-stage.counts["kept"] // options.shard_size)
-            plan = ShardPlan(pool, out / _WORK, shards)
-            plan.prepare()
-            remove_drafts(out)
-            client = Client(
-                manners, most_bytes=options.most_bytes, allow_private=options.allow_private
-            )
-            with watch(options.count, "images", "fetching") as done:
-                failed, fetched = _fetch_shards(plan, out, client, options, manners, done)
-            made.finish(
-                {
-                    "asked": fetched + failed.total(),
-                    "fetched": fetched,
-                    "wanted": options.count,
-                    "failed": dict(sorted(failed.items())),
-                }
-            )
-            shutil.rmtree(out / _WORK)
-        counts = made.finished
-    return counts or {}
+        if made.finished is not None:
+            return made.finished
+        shards = -(-stage.counts["kept"] // options.shard_size)
+        plan = ShardPlan(pool, out / _WORK, shards)
+        plan.prepare()
+        remove_drafts(out)
+        client = Client(manners, most_bytes=options.most_bytes, allow_private=options.allow_private)
+        with watch(options.count, "images", "fetching") as done:
+            failed, fetched = _fetch_shards(plan, out, client, options, manners, done)
+        counts = {
+            "asked": fetched + failed.total(),
+            "fetched": fetched,
+            "wanted": options.count,
+            "failed": dict(sorted(failed.items())),
+        }
+        made.finish(counts)
+        shutil.rmtree(out / _WORK)
+        return counts
 
 
 def _fetch_shards(
@@ -171,7 +169,7 @@ class _Shard:
         def fill(file: IO[bytes]) -> None:
             with (
                 tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar,
-                contextlib.closing(_in_order(one, rows, workers)) as found,
+                contextlib.closing(in_order(one, rows, workers, 4 * workers - 1)) as found,
             ):
                 for row, outcome in found:
                     told.append(self._add(tar, len(told), row, outcome))
@@ -180,9 +178,8 @@ class _Shard:
                         break
 
         write_atomic(self.out / f"{self.name}.tar", fill)
-        table = pa.Table.from_pylist(told, FETCHED)
         # The last of the two: a shard without it is fetched again.
-        write_atomic(self.out / f"{self.name}.parquet", lambda file: pq.write_table(table, file))
+        write_table(self.out / f"{self.name}.parquet", pa.Table.from_pylist(told, FETCHED))
         return [one["status"] for one in told]
 
     def _add(
@@ -211,24 +208,6 @@ class _Shard:
             tar.addfile(member, io.BytesIO(content))
         self.done(1)
         return told
-
-
-def _in_order(
-    work: Callable[[Any], Any], given: Iterable[Any], workers: int
-) -> Generator[tuple[Any, Any], None, None]:
-    """Yield what was given with its result, in order; only a few are ahead of that."""
-    pool = ThreadPoolExecutor(workers)
-    waiting: list[tuple[Any, Future[Any]]] = []
-    try:
-        for one in given:
-            waiting.append((one, pool.submit(work, one)))
-            if len(waiting) >= 4 * workers:
-                first, result = waiting.pop(0)
-                yield first, result.result()
-        for first, result in waiting:
-            yield first, result.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _plain(value: Any) -> Any:

@@ -3,7 +3,6 @@
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -13,11 +12,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from onward.curate.ahead import in_order
 from onward.curate.engines import emptied_if_refused
 from onward.curate.filters import Given, Step
 from onward.curate.pool_rows import write_dropped, write_rows
-from onward.curate.records import DATED
-from onward.curate.stage import DATED_KINDS, Making, Stage, making, open_stage
+from onward.curate.records import DATED, row_files, said
+from onward.curate.stage import DATED_KINDS, Stage, making, open_stage
 from onward.curate.survival import bias
 from onward.curate.watching import Watch, unwatched
 from onward.errors import OnwardError, first_few
@@ -63,13 +63,12 @@ def make_filtered(
     told = [{"name": step.name, **step.options} for step in steps]
     options = {"dated": stage.digest, "steps": told, "allow_empty": allow_empty, **_told(given)}
     with making(out, "filter", options) as made:
-        if made.finished is None:
-            for step in steps:
-                step.prepare(given)
-            with emptied_if_refused(out):
-                _make(made, stage, steps, watch, allow_empty=allow_empty)
-        counts = made.finished
-    return counts or {}
+        if made.finished is not None:
+            return made.finished
+        for step in steps:
+            step.prepare(given)
+        with emptied_if_refused(out):
+            return made.finish(_make(out, stage, steps, watch, allow_empty=allow_empty))
 
 
 @dataclass
@@ -83,7 +82,7 @@ class _Work:
 
     def parts(self) -> list[Path]:
         """Return all parts, in their order."""
-        return sorted((self.stage.folder / "rows").glob("*/*.parquet"))
+        return [path for _, path in row_files(self.stage.folder)]
 
     def alive(self, columns: Sequence[str]) -> Iterator[tuple[str, pl.DataFrame]]:
         """Yield what is left of each part."""
@@ -108,8 +107,8 @@ class _Work:
 
 
 def _make(
-    made: Making, stage: Stage, steps: Sequence[Step], watch: Watch, *, allow_empty: bool
-) -> None:
+    out: Path, stage: Stage, steps: Sequence[Step], watch: Watch, *, allow_empty: bool
+) -> dict[str, Any]:
     work = _Work(stage, steps)
     pending: list[int] = []
     for number, step in enumerate(steps):
@@ -118,36 +117,30 @@ def _make(
             pending = []
             step.learn(partial(work.alive, step.columns))
         pending.append(number)
-    shutil.rmtree(made.folder / "rows", ignore_errors=True)
-    shutil.rmtree(made.folder / "dropped", ignore_errors=True)
+    shutil.rmtree(out / "rows", ignore_errors=True)
+    shutil.rmtree(out / "dropped", ignore_errors=True)
     ends: dict[int, tuple[datetime, datetime]] = {}
-    waiting: list[Future[None]] = []
-    # Steps look at one part after the other; meanwhile those before it are written.
-    with (
-        watch(stage.counts["kept"], "pairs", "filtering") as done,
-        ThreadPoolExecutor(_WRITERS) as pool,
-    ):
+
+    def judged() -> Iterator[tuple[Path, pl.DataFrame, Array]]:
         for path in work.parts():
             rows = pl.read_parquet(path, columns=DATED.names)
-            fate = work.judge(path, rows, pending)
-            kept = rows.filter(fate == _KEPT)
-            if len(kept):
-                bucket, first, last = int(path.parent.name), kept["time"][0], kept["time"][-1]
-                ends[bucket] = (ends.get(bucket, (first, last))[0], last)
-            lost = rows["id"].filter(fate != _KEPT), fate[fate != _KEPT]
-            waiting.append(pool.submit(_write, made.folder, path, kept, lost, steps))
-            if len(waiting) > _AHEAD:
-                waiting.pop(0).result()
+            yield path, rows, work.judge(path, rows, pending)
+
+    # Steps look at one part after the other; meanwhile those before it are written.
+    with watch(stage.counts["kept"], "pairs", "filtering") as done:
+        write = partial(_write, out, steps)
+        for (path, rows, _), times in in_order(write, judged(), _WRITERS, _AHEAD):
+            if times is not None:
+                bucket = int(path.parent.name)
+                ends[bucket] = (ends.get(bucket, times)[0], times[1])
             done(len(rows))
-        for one in waiting:
-            one.result()
     counts = _counted(work, ends)
     _nobody_left(counts, allow_empty=allow_empty)
     from onward.report.style import to_png
     from onward.report.survival_picture import survival_figure
 
-    write_atomic(made.folder / PICTURE, to_png(survival_figure(*shares(counts))))
-    made.finish(counts)
+    write_atomic(out / PICTURE, to_png(survival_figure(*shares(counts))))
+    return counts
 
 
 def _pass(work: _Work, pending: Sequence[int]) -> None:
@@ -160,21 +153,27 @@ def _pass(work: _Work, pending: Sequence[int]) -> None:
 
 
 def _write(
-    out: Path, path: Path, kept: pl.DataFrame, lost: tuple[pl.Series, Array], steps: Sequence[Step]
-) -> None:
-    """Write what is left of a part, and the ids and steps of the rest."""
+    out: Path, steps: Sequence[Step], judged: tuple[Path, pl.DataFrame, Array]
+) -> tuple[datetime, datetime] | None:
+    """Write what is left of a part, and the ids and steps of the rest.
+
+    Returns the first and the last moment of what is left.
+    """
+    path, rows, fate = judged
+    kept = rows.filter(fate == _KEPT)
     if len(kept):
         table = kept.to_arrow(compat_level=pl.CompatLevel.oldest())
         write_rows(table.cast(DATED), out / "rows" / path.parent.name / path.name)
-    ids, fates = lost
-    if len(ids):
-        reasons = pl.Series([step.told() for step in steps]).gather(pl.Series(fates))
+    lost = fate != _KEPT
+    if lost.any():
+        reasons = pl.Series([step.told() for step in steps]).gather(pl.Series(fate[lost]))
         write_dropped(
-            ids.to_arrow().cast("string"),
-            reasons.to_arrow().cast("string"),
+            rows["id"].filter(lost).to_arrow(),
+            reasons.to_arrow(),
             f"{path.parent.name}/{path.name}",
             out / "dropped" / f"{path.parent.name}-{path.name}",
         )
+    return (kept["time"][0], kept["time"][-1]) if len(kept) else None
 
 
 def _counted(work: _Work, ends: Mapping[int, tuple[datetime, datetime]]) -> dict[str, Any]:
@@ -202,7 +201,7 @@ def _counted(work: _Work, ends: Mapping[int, tuple[datetime, datetime]]) -> dict
         {"name": name, "rows": rows} for name, rows in zip(names, left, strict=True)
     ]
     for number, (first, last) in ends.items():
-        buckets[number] |= {"first": _said(first), "last": _said(last)}
+        buckets[number] |= {"first": said(first), "last": said(last)}
     return {
         "rows": sum(before),
         "kept": sum(left),
@@ -262,7 +261,3 @@ def _year(name: str) -> float:
 
 def _name(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
-
-
-def _said(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import narwhals as nw
 import numpy as np
 
-from onward.curate.cutting import PART_ROWS, Key, calendar_sizes
+from onward.curate.cutting import PART_ROWS, Key, calendar_sizes, part_path
 from onward.curate.pair_reading import FAULTS
 from onward.curate.rules import DAY, SEEN, Frame
 
@@ -35,12 +35,6 @@ def dated(pool: Frame, first: Frame, key: Sequence[str]) -> Frame:
     return pool.join(first, on=list(key), how="left")
 
 
-def nth_of(frame: Frame, key: Sequence[str], order: Sequence[str]) -> Frame:
-    """Add a column ``nth``: 1 for the first row of a key."""
-    nth = nw.col("order").cum_count().over(*key, order_by=list(order))
-    return frame.with_columns(nth.alias("nth"))
-
-
 def micros_of(month: int) -> int:
     """Return the first moment of a month."""
     return int(np.datetime64(month, "M").astype("datetime64[D]").astype(np.int64)) * DAY
@@ -58,7 +52,6 @@ def parts_of(
     sizes, names = calendar_sizes(days, every)
     ends = np.cumsum(sizes)
     upto = np.cumsum([rows[month] for month in months])
-    digits = max(2, len(str(len(sizes) - 1)))
     parts: list[Part] = []
     for month, last in zip(months, upto.tolist(), strict=True):
         bucket = int(np.searchsorted(ends, last))
@@ -67,6 +60,6 @@ def parts_of(
             bound = -(-(piece << 32) // pieces)
             number = sum(part.bucket == bucket for part in parts)
             start = (micros_of(month), f"{bound:08x}" if piece else "")
-            path = f"{bucket:0{digits}d}/{number:05d}.parquet"
+            path = part_path(bucket, number, len(sizes))
             parts.append(Part(bucket, month, start, path))
     return parts, names

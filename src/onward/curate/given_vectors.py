@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from onward.curate.embed import PART_ROWS, Loaded, Part
+from onward.curate.store import mapped_array
 from onward.errors import OnwardError
 from onward.table import Array
 
@@ -124,12 +125,7 @@ def _require_one_width(files: Sequence[GivenFile]) -> None:
 
 
 def _mapped(path: Path) -> Array:
-    try:
-        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise OnwardError(
-            f"expected an array in {path}, found a file that cannot be read as one ({error})"
-        ) from error
+    array = mapped_array(path)
     if array.ndim != 2 or array.dtype.kind != "f":
         raise OnwardError(
             f"expected vectors (rows, width) of floats in {path}, found {array.dtype} of the shape "

@@ -1,11 +1,11 @@
 """Where each of many images lies: some thirty bytes of each in memory, found by halving."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from onward.curate.images import KINDS, Place, image_shards
+from onward.curate.images import KINDS, Place, Shard
 from onward.data.uid_lists import UID, is_uid, listed_in, places_in, uids_of
 from onward.errors import OnwardError, first_few
 from onward.table import Array
@@ -15,14 +15,16 @@ _AT_A_TIME = 4096
 
 
 class ImageIndex:
-    """Images by id, out of a folder of tar shards or files; ``wanted`` are sorted ids."""
+    """Images by id, out of the shards of a folder; ``wanted`` are sorted ids."""
 
-    def __init__(self, folder: Path, wanted: Array, watch: Callable[[int], None]) -> None:
-        self._folder, self._shards = folder, image_shards(folder)
+    def __init__(
+        self, folder: Path, shards: Sequence[Shard], wanted: Array, watch: Callable[[int], None]
+    ) -> None:
+        self._folder, self._shards = folder, shards
         # Files have names of their own, whose ending may be in capital letters.
         self._files: dict[tuple[int, int], Path] = {}
         found = [np.empty(0, _PLACE)]
-        for number, shard in enumerate(self._shards):
+        for number, shard in enumerate(shards):
             held: list[Place] = []
             for place in shard.places():
                 if is_uid(place.id):

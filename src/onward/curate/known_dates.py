@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,11 +14,8 @@ from onward.files import write_atomic
 from onward.metrics.rank_correlation import spearman
 from onward.types import Array
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 PICTURE = "known.png"
-_IDS = ("uid", "id")
+_KEYS = ("uid", "id", "url")
 _DATES = ("date", "time", "true_date", "taken")
 _YEAR = 12
 
@@ -44,10 +41,10 @@ def compare_dates(dated: Path, known: Path) -> dict[str, Any]:
     assigned = _months(found["time"])
     real = _months(found["date"])
     path = dated / PICTURE
+    from onward.report.dates_picture import assigned_and_true
     from onward.report.style import to_png
 
-    picture = to_png(_drawn(real, assigned))
-    write_atomic(path, picture)
+    write_atomic(path, to_png(assigned_and_true(real, assigned)))
     return {**agreement(real, assigned), "of": len(true), "picture": str(path)}
 
 
@@ -73,7 +70,7 @@ def agreement(real: Array, assigned: Array) -> dict[str, Any]:
 def _true(path: Path) -> pl.DataFrame:
     rows = read_file(path).rows
     names = rows.column_names
-    key = next((name for name in (*_IDS, "url") if name in names), None)
+    key = next((name for name in _KEYS if name in names), None)
     when = next((name for name in _DATES if name in names), None)
     if key is None or when is None:
         raise OnwardError(
@@ -89,9 +86,3 @@ def _true(path: Path) -> pl.DataFrame:
 def _months(moments: pl.Series) -> Array:
     plain = moments.dt.replace_time_zone(None).to_numpy().astype("datetime64[M]")
     return np.asarray(plain.astype(np.int64))
-
-
-def _drawn(real: Array, assigned: Array) -> "Figure":
-    from onward.report.dates_picture import assigned_and_true
-
-    return assigned_and_true(real, assigned)

@@ -1,11 +1,11 @@
 """How a stream came about: the stages before the last one, in a file that goes with it."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from onward.curate.stage import Stage
+from onward.curate.written import json_of
 from onward.data.read_files import read_json
 from onward.files import write_atomic
 
@@ -36,4 +36,4 @@ def lineage_of(*stages: Stage) -> list[dict[str, Any]]:
 
 def write_lineage(path: Path, stages: Sequence[dict[str, Any]]) -> None:
     """Write it down."""
-    write_atomic(path, (json.dumps(stages, indent=1, ensure_ascii=False) + "\n").encode())
+    write_atomic(path, json_of(stages))

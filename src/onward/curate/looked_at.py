@@ -10,7 +10,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -20,11 +19,11 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from onward.curate.images import Place, Shard
+from onward.curate.written import write_table
 from onward.data.folder_images import UNREADABLE
 from onward.data.near_duplicates import difference_hash
 from onward.data.tar_index import IMAGES
 from onward.data.uid_lists import is_uid, listed_in, uids_of
-from onward.files import write_atomic
 from onward.table import Array
 
 LOOKED = pa.schema(
@@ -48,14 +47,13 @@ def look_at_images(
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         for shard in shards:
             path = out / FOLDER / f"{shard.name}.parquet"
-            if not path.is_file():
-                table = _looked(shard, wanted, threads, watch)
-                write_atomic(path, partial(pq.write_table, table))
-                yield table
-            else:
+            if path.is_file():
                 table = pq.read_table(path, schema=LOOKED)
                 watch(len(table))
-                yield table
+            else:
+                table = _looked(shard, wanted, threads, watch)
+                write_table(path, table)
+            yield table
 
 
 def _looked(

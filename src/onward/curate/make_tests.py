@@ -1,6 +1,5 @@
 """``onward curate tests``: pairs that test each bucket, apart from those to learn from."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +15,7 @@ from onward.curate.dated_classes import DatedClasses, Naming, read_classes
 from onward.curate.draw_classes import Classified, Directions, classified, named_rows
 from onward.curate.draw_tests import Looks, drawn, in_drawn_order, too_like
 from onward.curate.embed_images import images_digest
-from onward.curate.images import image_shards
+from onward.curate.images import Shard, image_shards
 from onward.curate.lineage import LINEAGE, lineage_of, write_lineage
 from onward.curate.looked_at import look_at_images
 from onward.curate.pair_rows import PairRows, read_pair_rows
@@ -24,6 +23,7 @@ from onward.curate.pool_rows import write_dropped
 from onward.curate.records import ASKED, DATED
 from onward.curate.stage import Stage, making, open_stage
 from onward.curate.watching import Watch, unwatched
+from onward.curate.written import json_of, write_table
 from onward.data.uid_lists import places_in, uids_of
 from onward.data.wordnet import find_nouns
 from onward.errors import OnwardError, first_few
@@ -147,12 +147,10 @@ def make_tests(
         if given is not None:
             _write_asked(out / CLASSES, rows, found.rows, found.labels)
             counts["classes"] = _by_class(given, found)
-            content = json.dumps(given.as_json(), indent=1, ensure_ascii=False)
-            write_atomic(out / CLASS_LIST, f"{content}\n".encode())
+            write_atomic(out / CLASS_LIST, json_of(given.as_json()))
         _write_rows(out, rows, kept, reasons)
         write_lineage(out / LINEAGE, lineage_of(stage))
-        made.finish(counts)
-        return counts
+        return made.finish(counts)
 
 
 def _names(stage: Stage, rows: PairRows) -> dict[int, str]:
@@ -179,7 +177,7 @@ def _enough(rows: PairRows, wanted: int, names: Mapping[int, str]) -> None:
 
 
 def _looks(
-    rows: PairRows, shards: Any, out: Path, watch: Callable[[int], None]
+    rows: PairRows, shards: Sequence[Shard], out: Path, watch: Callable[[int], None]
 ) -> tuple[Looks, dict[str, Array]]:
     """Return what the images of pairs look like, and which have none that can be used."""
     order = np.argsort(rows.uids, kind="stable")
@@ -288,8 +286,7 @@ def _write_asked(path: Path, rows: PairRows, asked: Array, labels: Array | None)
     for place, one in enumerate(taken):
         one["bucket"] = int(rows.buckets[asked[place]])
         one["class"] = None if labels is None else int(labels[place])
-    table = pa.Table.from_pylist(taken, ASKED)
-    write_atomic(path, lambda file: pq.write_table(table, file))
+    write_table(path, pa.Table.from_pylist(taken, ASKED))
 
 
 def _write_rows(out: Path, rows: PairRows, kept: Array, reasons: Mapping[str, Array]) -> None:

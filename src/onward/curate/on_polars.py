@@ -7,8 +7,7 @@ stopped.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +19,7 @@ import polars as pl
 import pyarrow as pa
 
 from onward.curate import rules
+from onward.curate.ahead import in_order
 from onward.curate.cutting import Cut, Key
 from onward.curate.engines import WORK, Tally
 from onward.curate.pool_rows import write_dropped, write_part
@@ -47,7 +47,7 @@ class OnPolars:
     def read(self, pieces: Sequence[Piece], progress: Callable[[int], None]) -> Tally:
         """Make a run of every piece that has none yet."""
         tally = Tally()
-        for found in _side_by_side(self._read, pieces):
+        for _, found in in_order(self._read, pieces, _WORKERS, _WORKERS):
             tally.add(found["counted"])
             self._days.update({int(day): rows for day, rows in found["days"].items()})
             self._runs += [Run(self._work / name) for name in found["runs"]]
@@ -77,12 +77,7 @@ class OnPolars:
         if dropped:
             table = pa.concat_tables(dropped)
             path = self._out / "dropped" / f"{piece.name}.parquet"
-            write_dropped(
-                table["id"].cast(pa.string()),
-                table["reason"].cast(pa.string()),
-                str(piece.source),
-                path,
-            )
+            write_dropped(table["id"], table["reason"], str(piece.source), path)
         found = {"counted": tally, "days": days, "runs": runs}
         write_atomic(summary, json.dumps(found).encode())
         return found
@@ -151,10 +146,10 @@ class OnPolars:
         self, cuts: Sequence[Cut], rows: Path, progress: Callable[[int], None]
     ) -> list[dict[str, Any]]:
         """Collect each part from all runs."""
-        ends = [cut.start for cut in cuts[1:]]
         written = []
         write = partial(self._write, folder=rows)
-        for found in _side_by_side(write, list(zip(cuts, [*ends, None], strict=True))):
+        parts = zip(cuts, [*(cut.start for cut in cuts[1:]), None], strict=True)
+        for _, found in in_order(write, parts, _WORKERS, _WORKERS):
             written.append(found)
             progress(found["rows"])
         return written
@@ -168,7 +163,7 @@ class OnPolars:
         rows = self._slice(cut.start[0], None if end is None else end[0] + 1, rules.KEPT)
         inside = rules.between(self._keys(rows), cut.start, end)
         chosen = nw.to_native(inside.select("row").collect())["row"].to_numpy()
-        found = write_part(rows, chosen, path)
+        found = write_part(rows, path, chosen=chosen)
         write_atomic(summary, json.dumps(found).encode())
         return found
 
@@ -184,19 +179,3 @@ def _lazy(table: pa.Table | pl.DataFrame) -> rules.Frame:
 
 def _lists(frame: rules.Frame) -> list[dict[str, Any]]:
     return list(nw.to_native(frame.collect()).to_dicts())
-
-
-def _side_by_side(work: Callable[[Any], Any], given: Sequence[Any]) -> Iterator[Any]:
-    """Yield results in order, and hold no more of them than there are workers."""
-    with ThreadPoolExecutor(_WORKERS) as pool:
-        waiting = []
-        try:
-            for one in given:
-                waiting.append(pool.submit(work, one))
-                if len(waiting) > _WORKERS:
-                    yield waiting.pop(0).result()
-            while waiting:
-                yield waiting.pop(0).result()
-        finally:
-            for one in waiting:
-                one.cancel()

@@ -7,16 +7,17 @@ Spark's. So each worker needs Onward, and sees the files under the same paths.
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
-import numpy as np
 import pyarrow as pa
 
 from onward.curate import rules
 from onward.curate.cutting import Cut, Key
 from onward.curate.engines import Tally
+from onward.curate.first_seen import Part
 from onward.curate.pool_rows import write_dropped, write_part
 from onward.curate.reading import READ, Piece
 from onward.errors import OnwardError
@@ -37,30 +38,19 @@ class OnSpark:
     def __init__(self, limits: rules.Limits, out: Path, master: str | None) -> None:
         self._limits, self._out = limits, out.resolve()
         self._spark = session(master)
-        self._pieces: Sequence[Piece] = ()
-        self._judged: DataFrame
         self._kept: rules.Frame
 
     def read(self, pieces: Sequence[Piece], progress: Callable[[int], None]) -> Tally:
         """Let workers read pieces, and keep what they read on their disks."""
-        from pyspark import StorageLevel
-
-        self._pieces = pieces
-        numbers = self._spark.createDataFrame([(p.number,) for p in pieces], f"{_PIECE} bigint")
-        read = numbers.repartitionByRange(len(pieces), _PIECE).mapInArrow(_reader(pieces), _SCHEMA)
-        judged = rules.judged(nw.from_native(read), self._limits)
-        self._judged = nw.to_native(judged).persist(StorageLevel.DISK_ONLY)
-        held = nw.from_native(self._judged)
+        read = mapped(self._spark, len(pieces), partial(_batches, pieces), _SCHEMA)
+        held = kept(rules.judged(read, self._limits))
         tally = Tally()
         tally.add(lists(rules.counted(held)))
         progress(len(pieces))
         bad = held.filter(~nw.col("reason").is_null()).select("order", "id", "reason")
-        native = nw.to_native(rules.with_piece(bad))
-        write = dropped_writer(pieces, self._out / "dropped")
-        run(native.groupBy(_PIECE).applyInArrow(write, "`rows` bigint"))
+        write_all_dropped(bad, pieces, self._out / "dropped")
         good = held.filter(nw.col("reason").is_null()).select(*rules.KEPT)
-        numbered = nw.to_native(rules.nth_of_id(good)).persist(StorageLevel.DISK_ONLY)
-        self._kept = nw.from_native(numbered)
+        self._kept = kept(rules.nth_of_id(good))
         return tally
 
     def repeats(self) -> pa.Table:
@@ -83,14 +73,9 @@ class OnSpark:
         self, cuts: Sequence[Cut], rows: Path, progress: Callable[[int], None]
     ) -> list[dict[str, Any]]:
         """Send each row to its part, and let workers write whole parts."""
-        parted = nw.to_native(rules.parted(self._kept, [cut.start for cut in cuts]))
-        write = _part_writer(cuts, rows.resolve())
-        schema = "`part` int, `rows` bigint, `first` bigint, `last` bigint"
-        written = run(parted.groupBy("part").applyInArrow(write, schema)).to_pylist()
-        found = {one["part"]: one for one in written}
+        written = write_parts(self._kept, cuts, rows.resolve(), write_part)
         progress(sum(cut.rows for cut in cuts))
-        nothing = {"rows": 0}
-        return [found.get(number, nothing) for number in range(len(cuts))]
+        return written
 
     def close(self) -> None:
         """Stop Spark, which removes what it held."""
@@ -125,18 +110,30 @@ def session(master: str | None) -> "SparkSession":
     return spark
 
 
-def _reader(pieces: Sequence[Piece]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    def read(batches: Iterator[Any]) -> Iterator[Any]:
+def mapped(
+    spark: "SparkSession", pieces: int, read: Callable[[int], Iterator[Any]], schema: str
+) -> rules.Frame:
+    """Let workers read so many pieces, by their numbers."""
+
+    def many(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                for table in pieces[number].tables():
-                    yield from table.combine_chunks().to_batches(BATCH)
+                yield from read(number)
 
-    return read
+    numbers = spark.createDataFrame([(number,) for number in range(pieces)], f"{_PIECE} bigint")
+    return nw.from_native(numbers.repartitionByRange(pieces, _PIECE).mapInArrow(many, schema))
 
 
-def dropped_writer(pieces: Sequence[Piece], folder: Path) -> Callable[[Any], Any]:
-    """Return what writes down the dropped rows of one piece."""
+def kept(frame: rules.Frame) -> rules.Frame:
+    """Have workers keep what they made on their disks."""
+    from pyspark import StorageLevel
+
+    held: rules.Frame = nw.from_native(nw.to_native(frame).persist(StorageLevel.DISK_ONLY))
+    return held
+
+
+def write_all_dropped(bad: rules.Frame, pieces: Sequence[Piece], folder: Path) -> None:
+    """Let workers write down dropped rows, with ``order``, ``id`` and ``reason``, by piece."""
 
     def write(rows: Any) -> Any:
         piece = pieces[rows.column(_PIECE)[0].as_py()]
@@ -145,17 +142,34 @@ def dropped_writer(pieces: Sequence[Piece], folder: Path) -> Callable[[Any], Any
         write_dropped(rows["id"], rows["reason"], str(piece.source), path)
         return pa.table({"rows": [len(rows)]})
 
-    return write
+    native = nw.to_native(rules.with_piece(bad))
+    run(native.groupBy(_PIECE).applyInArrow(write, "`rows` bigint"))
 
 
-def _part_writer(cuts: Sequence[Cut], folder: Path) -> Callable[[Any], Any]:
+def write_parts(
+    frame: rules.Frame,
+    parts: Sequence[Cut] | Sequence[Part],
+    folder: Path,
+    write_one: Callable[[pa.Table, Path], dict[str, Any]],
+) -> list[dict[str, Any]]:
+    """Send each row to its part, and let workers write whole parts; return what they say."""
+
     def write(rows: Any) -> Any:
         number = rows.column("part")[0].as_py()
-        found = write_part(rows, np.arange(len(rows)), folder / cuts[number].path)
+        found = write_one(rows, folder / parts[number].path)
         table = pa.table({"part": [number], **{name: [value] for name, value in found.items()}})
         return table.set_column(0, "part", table["part"].cast(pa.int32()))
 
-    return write
+    sent = nw.to_native(rules.parted(frame, [part.start for part in parts]))
+    schema = "`part` int, `rows` bigint, `first` bigint, `last` bigint"
+    written = run(sent.groupBy("part").applyInArrow(write, schema)).to_pylist()
+    by_part = {one["part"]: one for one in written}
+    return [by_part.get(number, {"rows": 0}) for number in range(len(parts))]
+
+
+def _batches(pieces: Sequence[Piece], number: int) -> Iterator[Any]:
+    for table in pieces[number].tables():
+        yield from table.combine_chunks().to_batches(BATCH)
 
 
 def lists(frame: rules.Frame) -> list[dict[str, Any]]:

@@ -12,7 +12,6 @@ from onward.curate.blocks import NO_JSON, STATUS, TOO_FEW, TOO_MANY, Faults, blo
 from onward.curate.metadata import Layout
 from onward.curate.reading import NOT_FETCHED, Piece
 from onward.curate.records import POOL
-from onward.curate.rules import ROW_BITS
 
 USUAL = {
     "id": ("uid", "id"),
@@ -71,11 +70,6 @@ def snapshot_frames(piece: Piece, month: int | None) -> Iterator[pl.LazyFrame]:
             since = pl.lit(month, pl.Int32)
         held = frame.select(*texts, since.cast(pl.Int32).alias("month"))
         yield held.with_columns(undecoded().alias("undecoded"))
-
-
-def first_order(piece: Piece) -> int:
-    """Return the place of a piece's first row among all rows."""
-    return piece.number << ROW_BITS
 
 
 def hashed_id(url: str, caption: str) -> str:

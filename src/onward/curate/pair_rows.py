@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from onward.curate.caption_words import words_of
-from onward.curate.records import DATED
+from onward.curate.records import DATED, row_files
 from onward.curate.stage import Stage
 from onward.data.hashing import Hashes, hash_texts, mix_in
 from onward.data.uid_lists import UID, is_uid, uids_of
@@ -98,20 +98,19 @@ def read_pair_rows(stage: Stage) -> PairRows:
     parts: list[PairPart] = []
     held: dict[str, list[Array]] = {name: [] for name in ("uids", "times", "said", "listed")}
     count = 0
-    for folder in bucket_folders(stage.folder):
-        for path in sorted(folder.glob("*.parquet")):
-            with pq.ParquetFile(path) as file:
-                rows, missing = file.metadata.num_rows, set(DATED.names) - set(file.schema.names)
-            if missing:
-                raise OnwardError(
-                    f"expected the columns of dated pairs in {path}, found no "
-                    f"{' and no '.join(sorted(missing))}. Make the folder again: onward curate date"
-                )
-            part = PairPart(path, int(folder.name), range(count, count + rows))
-            count += rows
-            parts.append(part)
-            for _, table in part.tables(["id", "time", "url", "caption"]):
-                _add(held, table, path)
+    for bucket, path in row_files(stage.folder):
+        with pq.ParquetFile(path) as file:
+            rows, missing = file.metadata.num_rows, set(DATED.names) - set(file.schema.names)
+        if missing:
+            raise OnwardError(
+                f"expected the columns of dated pairs in {path}, found no "
+                f"{' and no '.join(sorted(missing))}. Make the folder again: onward curate date"
+            )
+        part = PairPart(path, bucket, range(count, count + rows))
+        count += rows
+        parts.append(part)
+        for _, table in part.tables(["id", "time", "url", "caption"]):
+            _add(held, table, path)
     if not count:
         raise OnwardError(f"expected pairs in {stage.folder / 'rows'}, found none")
     buckets = np.concatenate([np.full(len(part.rows), part.bucket, np.int32) for part in parts])
@@ -125,11 +124,6 @@ def read_pair_rows(stage: Stage) -> PairRows:
         np.concatenate(held["listed"]),
         said == hash_texts(pa.array([""]))[0],
     )
-
-
-def bucket_folders(folder: Path) -> list[Path]:
-    """Return the folders of buckets, in order of time."""
-    return sorted(path for path in (folder / "rows").iterdir() if path.name.isdecimal())
 
 
 def _add(held: dict[str, list[Array]], table: pa.Table, path: Path) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,17 @@ import numpy as np
 
 from onward.curate import rules
 from onward.curate.cutting import EVERY, Cut, calendar_sizes, cuts, equal_sizes
-from onward.curate.engines import Engine, Tally, at_work, engine
+from onward.curate.engines import Engine, Tally, at_work, require_engine
 from onward.curate.metadata import FORMATS, layout_of, metadata_files
+from onward.curate.on_polars import OnPolars
+from onward.curate.on_spark import OnSpark
 from onward.curate.pool_rows import write_dropped
-from onward.curate.reading import Piece, piece_of, pieces_of
-from onward.curate.stage import BEGUN, Making, making
+from onward.curate.reading import Piece, pieces_of
+from onward.curate.records import moment_of, said
+from onward.curate.stage import BEGUN, making
 from onward.curate.watching import Watch, unwatched
 from onward.errors import OnwardError, first_few, unknown
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ENDS = 1 << 16
 
 
@@ -100,33 +102,35 @@ def make_pool(
     pieces = pieces_of(found, day_first=options.day_first)
     sources = [[path.name, path.stat().st_size, glance(path)] for path, _ in found]
     with making(out, "pool", {**asdict(options), "sources": sources}) as made:
-        if made.finished is None:
-            if latest is None:
-                # The moment at which this was begun, however often it goes on.
-                begun = (out / BEGUN).stat().st_mtime
-                latest = int(begun * 1e6)
-            captured = any("taken" in layout.chosen for _, layout in found)
-            limits = rules.Limits(latest, earliest, captured)
-            chosen = engine(engine_name, limits, out, master)
-            with at_work(chosen, out):
-                _make(made, chosen, pieces, options, limits, watch)
-        counts = made.finished
-    return counts or {}
+        if made.finished is not None:
+            return made.finished
+        if latest is None:
+            # The moment at which this was begun, however often it goes on.
+            begun = (out / BEGUN).stat().st_mtime
+            latest = int(begun * 1e6)
+        captured = any("taken" in layout.chosen for _, layout in found)
+        limits = rules.Limits(latest, earliest, captured)
+        require_engine(engine_name, "pool")
+        spark = engine_name == "spark"
+        chosen: Engine = OnSpark(limits, out, master) if spark else OnPolars(limits, out)
+        with at_work(chosen, out):
+            counts = _make(out, chosen, pieces, options, limits, watch)
+            return made.finish(counts)
 
 
 def _make(
-    made: Making,
+    out: Path,
     engine: Engine,
     pieces: Sequence[Piece],
     options: PoolOptions,
     limits: rules.Limits,
     watch: Watch,
-) -> None:
+) -> dict[str, Any]:
     with watch(len(pieces), "parts of metadata", "reading") as done:
         tally = engine.read(pieces, done)
     _understood(tally, pieces, limits)
     again = engine.repeats()
-    _write_repeats(again, pieces, made.folder)
+    _write_repeats(again, pieces, out)
     days = engine.days()
     names: Sequence[str | None]
     kept = sum(days.values())
@@ -142,7 +146,7 @@ def _make(
         sizes, names = calendar_sizes(days, options.every)
     parts = cuts(sizes, days, engine.keys_of_day)
     with watch(kept, "rows", "writing") as done:
-        written = engine.write(parts, made.folder / "rows", done)
+        written = engine.write(parts, out / "rows", done)
     wrong = [part for part, one in zip(parts, written, strict=True) if part.rows != one["rows"]]
     if wrong:
         raise OnwardError(
@@ -150,14 +154,12 @@ def _make(
             "metadata change meanwhile? Run the same command again"
         )
     tally.dropped[rules.SEEN] += len(again)
-    made.finish(
-        {
-            "rows": tally.rows,
-            "kept": kept,
-            "dropped": dict(sorted((+tally.dropped).items())),
-            "buckets": _buckets(parts, written, names),
-        }
-    )
+    return {
+        "rows": tally.rows,
+        "kept": kept,
+        "dropped": dict(sorted((+tally.dropped).items())),
+        "buckets": _buckets(parts, written, names),
+    }
 
 
 def _understood(tally: Tally, pieces: Sequence[Piece], limits: rules.Limits) -> None:
@@ -176,7 +178,7 @@ def _understood(tally: Tally, pieces: Sequence[Piece], limits: rules.Limits) -> 
 
 
 def _write_repeats(again: Any, pieces: Sequence[Piece], out: Path) -> None:
-    numbers = piece_of(again["order"].to_numpy())
+    numbers = again["order"].to_numpy() >> rules.ROW_BITS
     for number in np.unique(numbers).tolist():
         first, last = np.searchsorted(numbers, [number, number + 1])
         rows = again.slice(first, last - first)
@@ -193,16 +195,10 @@ def _buckets(
         if part.bucket == len(buckets):
             name = names[part.bucket]
             buckets.append({} if name is None else {"name": name})
-            buckets[-1] |= {"first": said(one["first"]), "rows": 0}
-        buckets[-1]["last"] = said(one["last"])
+            buckets[-1] |= {"first": said(moment_of(one["first"])), "rows": 0}
+        buckets[-1]["last"] = said(moment_of(one["last"]))
         buckets[-1]["rows"] += one["rows"]
     return buckets
-
-
-def said(micros: int) -> str:
-    """Return a moment as it is written in counts."""
-    moment = _EPOCH + timedelta(microseconds=micros)
-    return moment.isoformat().replace("+00:00", "Z")
 
 
 def _moment(day: str | None, *, whole_day: bool = False) -> int | None:
@@ -213,7 +209,7 @@ def _moment(day: str | None, *, whole_day: bool = False) -> int | None:
         found = date.fromisoformat(day)
     except ValueError as error:
         raise OnwardError(f"expected a day such as 2004-01-01, found {day!r}") from error
-    begin = (found - _EPOCH.date()).days * rules.DAY
+    begin = (found - date(1970, 1, 1)).days * rules.DAY
     return begin + rules.DAY - 1 if whole_day else begin
 
 

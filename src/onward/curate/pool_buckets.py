@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
+from onward.curate.records import row_files
 from onward.curate.stage import Stage
 from onward.table import Array
 
@@ -21,11 +22,10 @@ class PoolBuckets:
 
     def __init__(self, pool: Stage) -> None:
         hashes, buckets = [np.empty(0, np.int64)], [np.empty(0, np.int16)]
-        for folder in sorted(path for path in (pool.folder / "rows").iterdir() if path.is_dir()):
-            for part in sorted(folder.glob("*.parquet")):
-                for some in ids_in(part):
-                    hashes.append(hashed(some))
-                    buckets.append(np.full(len(some), int(folder.name), np.int16))
+        for bucket, part in row_files(pool.folder):
+            for some in ids_in(part):
+                hashes.append(hashed(some))
+                buckets.append(np.full(len(some), bucket, np.int16))
         every = np.concatenate(hashes)
         order = np.argsort(every, kind="stable")
         self._hashes, self._buckets = every[order], np.concatenate(buckets)[order]

@@ -14,12 +14,13 @@ from onward.table import Array
 
 
 def write_part(
-    rows: pa.Table, chosen: Array, path: Path, schema: pa.Schema = POOL
+    rows: pa.Table, path: Path, schema: pa.Schema = POOL, chosen: Array | None = None
 ) -> dict[str, Any]:
-    """Write the chosen of some rows, in order of time and id.
+    """Write all rows, or the chosen ones, in order of time and id.
 
     Returns how many there are, and the first and the last moment.
     """
+    chosen = np.arange(len(rows)) if chosen is None else chosen
     rows = rows.take(chosen[_in_order(rows.select(["time", "id"]).take(chosen))])
     columns = {
         name: rows.column(name).cast(MOMENT) if name in ("time", "taken") else rows.column(name)
@@ -31,11 +32,10 @@ def write_part(
     return {"rows": len(rows), "first": times[0].as_py(), "last": times[-1].as_py()}
 
 
-def write_dropped(ids: pa.ChunkedArray, reasons: Any, source: str, path: Path) -> None:
-    """Write down rows that were not kept."""
-    rows = len(ids)
-    table = pa.table([pa.array([source] * rows, pa.string()), ids, reasons], schema=DROPPED)
-    write_rows(table, path)
+def write_dropped(ids: Any, reasons: Any, source: str, path: Path) -> None:
+    """Write down rows that were not kept: columns of texts of any kind."""
+    columns = {"source": [source] * len(ids), "id": ids, "reason": reasons}
+    write_rows(pa.table(columns).cast(DROPPED), path)
 
 
 def write_rows(table: pa.Table, path: Path) -> None:

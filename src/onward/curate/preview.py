@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from onward.curate.concepts import Concepts, read_concepts
+from onward.curate.concepts import CONCEPTS, Concepts, read_concepts
 from onward.curate.images import Place, find_images
 from onward.curate.score_histogram import histogram_svg
-from onward.curate.stage import Making, Stage, making, open_stage
+from onward.curate.stage import Stage, making, open_stage
 from onward.data.folder_images import opened_image
 from onward.errors import OnwardError
 from onward.files import write_atomic
@@ -67,42 +67,37 @@ def make_preview(
     watch: Callable[[int], None] = lambda images: None,
     on_wait: Callable[[], None] = lambda: None,
 ) -> Mapping[str, Any]:
-    """Make the folder of a page from one of ``onward curate retrieve``; return what was counted.
-
-    `on_wait` is called if another process is at work on it; the others are those of `preview`.
-    """
-    stage = open_stage(retrieved, "retrieve")
-    options = {"retrieved": stage.digest, "images": str(images), "shown": shown}
-    with making(out, "preview", options, on_wait=on_wait) as folder:
-        if folder.finished is None:
-            preview(stage, images, folder, shown=shown, watch=watch)
-        return folder.finished or {}
-
-
-def preview(
-    retrieved: Stage,
-    images: Path,
-    making: Making,
-    *,
-    shown: int = 12,
-    watch: Callable[[int], None] = lambda images: None,
-) -> Stage:
-    """Write the page.
+    """Make the folder of a page; return what was counted.
 
     Parameters
     ----------
     retrieved
-        What ``onward curate retrieve`` wrote.
+        A folder of ``onward curate retrieve``.
     images
         Where the images are: a folder of them, or of tar shards.
+    out
+        Where to.
     shown
         How many of each concept and bucket, spread evenly over their ranks from the best to the
         last: what is right among them is about what is right among all.
     watch
         Called with 1 for each image.
+    on_wait
+        Called if another process is at work on the same folder.
     """
+    stage = open_stage(retrieved, "retrieve")
+    options = {"retrieved": stage.digest, "images": str(images), "shown": shown}
+    with making(out, "preview", options, on_wait=on_wait) as made:
+        if made.finished is not None:
+            return made.finished
+        return made.finish(_write_page(stage, images, out / PAGE, shown, watch))
+
+
+def _write_page(
+    retrieved: Stage, images: Path, path: Path, shown: int, watch: Callable[[int], None]
+) -> dict[str, Any]:
     folder = retrieved.folder
-    concepts = read_concepts(folder / "concepts.json")
+    concepts = read_concepts(folder / CONCEPTS)
     candidates = pq.read_table(folder / "candidates.parquet")
     scores = pq.read_table(folder / "scores.parquet")
     picked = {
@@ -142,17 +137,15 @@ def preview(
         shown=shown,
         side=_SIDE,
     )
-    write_atomic(making.folder / PAGE, text.encode())
+    write_atomic(path, text.encode())
     wrong = [reason for _, reason in thumbnails.values() if reason]
-    return making.finish(
-        {
-            "images": len(thumbnails),
-            "concepts": len(concepts.names),
-            "lines": len(picked),
-            "not_there": wrong.count("not there"),
-            "unreadable": len(wrong) - wrong.count("not there"),
-        }
-    )
+    return {
+        "images": len(thumbnails),
+        "concepts": len(concepts.names),
+        "lines": len(picked),
+        "not_there": wrong.count("not there"),
+        "unreadable": len(wrong) - wrong.count("not there"),
+    }
 
 
 def spread(count: int, wanted: int) -> Rows:

@@ -22,7 +22,6 @@ from onward.curate.records import POOL
 from onward.curate.rules import ROW_BITS
 from onward.curate.url_texts import decoded
 from onward.errors import OnwardError
-from onward.table import Array
 
 TEXTS = tuple(name for name in POOL.names if name not in ("time", "taken"))
 READ = pa.schema(
@@ -60,9 +59,14 @@ class Piece:
         """Names sort as pieces do."""
         return f"{self.number:06d}"
 
+    @property
+    def first(self) -> int:
+        """The place of its first row among all rows."""
+        return self.number << ROW_BITS
+
     def tables(self) -> Iterator[pa.Table]:
         """Yield rows with `READ`, some at a time."""
-        first = self.number << ROW_BITS
+        first = self.first
         try:
             for texts, faults in blocks(self.source, self.layout, self.start, self.stop):
                 read = _understood(texts, self.layout, day_first=self.day_first)
@@ -98,18 +102,13 @@ def pieces_of(
     return pieces
 
 
-def piece_of(order: Array) -> Array:
-    """Return the numbers of the pieces that rows are from."""
-    return np.asarray(order >> ROW_BITS)
-
-
 def _understood(texts: Texts, layout: Layout, *, day_first: bool | None) -> pa.Table:
     """Turn columns of texts into moments, and say what is wrong with a row."""
     rows = len(texts["id"])
     held: dict[str, Any] = {}
     for name in ("time", "taken"):
         if name in texts:
-            said = _series(texts_of_times(texts[name])).str.strip_chars()
+            said = pl.Series(values=texts_of_times(texts[name])).str.strip_chars()
             known, unsaid = micros(said, day_first=day_first)
             held[name], held[f"{name}_unsaid"] = known.to_arrow(), unsaid.to_arrow()
         else:
@@ -148,7 +147,3 @@ def _faulty(faults: Faults) -> pa.Table:
     }
     columns = [held.get(field.name, pa.nulls(rows, field.type)) for field in READ]
     return pa.table(columns, schema=READ)
-
-
-def _series(column: pa.ChunkedArray) -> pl.Series:
-    return pl.Series(values=column.cast(pa.string()))

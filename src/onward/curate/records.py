@@ -22,9 +22,13 @@ Buckets are numbered from 0, the earliest, and their folders have two digits or 
 numbers do. An id is a text, and is the same in all of them.
 """
 
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
 import pyarrow as pa
 
 MOMENT = pa.timestamp("us", "UTC")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 POOL = pa.schema(
     [
@@ -129,3 +133,24 @@ REJECTED = pa.schema(
     ]
 )
 """A candidate that was not accepted, under the concept it was found for, and why."""
+
+
+def row_files(folder: Path) -> list[tuple[int, Path]]:
+    """Return the bucket and the file of every part of a pool, or of pairs, in order of time."""
+    files = (folder / "rows").glob("*/*.parquet")
+    return sorted((int(path.parent.name), path) for path in files if path.parent.name.isdecimal())
+
+
+def moment_of(micros: int) -> datetime:
+    """Return the moment that is so many microseconds after the beginning of 1970."""
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def micros_since(moment: datetime) -> int:
+    """Return how many microseconds after the beginning of 1970 a moment is."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def said(moment: datetime) -> str:
+    """Return a moment as it is written in counts."""
+    return moment.isoformat().replace("+00:00", "Z")

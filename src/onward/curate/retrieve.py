@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from onward.curate.choose import PARTS, Bucket, Wanted, choose
-from onward.curate.concepts import write_concepts
+from onward.curate.concepts import CONCEPTS, write_concepts
 from onward.curate.records import CANDIDATES, REMOVED, SCORES
-from onward.curate.stage import Making, Stage
 from onward.curate.store import Store
+from onward.curate.written import write_table
 from onward.errors import OnwardError, first_few
 from onward.files import write_atomic
 from onward.table import Array, Rows
@@ -41,10 +40,10 @@ def buckets_searched(store: Store, skip: Collection[int]) -> tuple[Array, list[i
 def retrieve(
     store: Store,
     wanted: Wanted,
-    making: Making,
+    folder: Path,
     watch: Callable[[int], None] = lambda rows: None,
-) -> Stage:
-    """Choose candidates and write them.
+) -> dict[str, Any]:
+    """Choose candidates and write them into a folder; return what was counted.
 
     An image among the best of several concepts is a candidate of none, and the next best take its
     place. Where that would use a bucket up, fewer than `top` are chosen of each concept there, see
@@ -53,7 +52,7 @@ def retrieve(
     """
     buckets, numbers = buckets_searched(store, wanted.skip)
     done, histogram = choose(store, wanted, buckets, numbers, watch)
-    names, folder = wanted.concepts.names, making.folder
+    names = wanted.concepts.names
     _write(folder / "candidates.parquet", _candidates(store, done, names), CANDIDATES)
     removed = [(one.number, row, of) for one in done for row, of in one.best.removed.items()]
     ids = store.ids(np.array([row for _, row, _ in removed], np.int64))
@@ -61,26 +60,24 @@ def retrieve(
     columns = {"bucket": [bucket for bucket, _, _ in removed], "id": ids, "concepts": of}
     _write(folder / "removed.parquet", columns, REMOVED)
     _write(folder / "scores.parquet", _scores(histogram, numbers, names[1:]), SCORES)
-    write_atomic(folder / "concepts.json", write_concepts(wanted.concepts))
+    write_atomic(folder / CONCEPTS, write_concepts(wanted.concepts))
     scanned = sum(one.images for one in done)
-    return making.finish(
-        {
-            "images": scanned,
-            "passed_over": len(store) - scanned,
-            "buckets": len(done),
-            "concepts": len(wanted.concepts.found),
-            "candidates": sum(len(rows) for one in done for rows in one.best.rows),
-            "background": sum(len(rows) for one in done for rows in one.background.rows),
-            "removed": len(removed),
-            "small_buckets": [
-                {"bucket": one.number, "images": one.images, "top": one.top}
-                for one in done
-                if one.top < wanted.top
-            ],
-            "short": _short(done, wanted),
-            "unmatched": _unmatched(store, wanted, done),
-        }
-    )
+    return {
+        "images": scanned,
+        "passed_over": len(store) - scanned,
+        "buckets": len(done),
+        "concepts": len(wanted.concepts.found),
+        "candidates": sum(len(rows) for one in done for rows in one.best.rows),
+        "background": sum(len(rows) for one in done for rows in one.background.rows),
+        "removed": len(removed),
+        "small_buckets": [
+            {"bucket": one.number, "images": one.images, "top": one.top}
+            for one in done
+            if one.top < wanted.top
+        ],
+        "short": _short(done, wanted),
+        "unmatched": _unmatched(store, wanted, done),
+    }
 
 
 def _candidates(store: Store, done: list[Bucket], names: tuple[str, ...]) -> dict[str, Any]:
@@ -157,4 +154,4 @@ def _write(path: Path, columns: Mapping[str, Any], schema: pa.Schema) -> None:
         {name: pa.array(columns[name], schema.field(name).type) for name in schema.names},
         schema=schema,
     )
-    write_atomic(path, lambda file: pq.write_table(table, file))
+    write_table(path, table)

@@ -9,10 +9,9 @@ from typing import Any
 
 import narwhals as nw
 
-KEPT = (
-    "order", "id", "time", "taken", "url", "page", "author", "title", "caption", "licence",
-    "licence_url",
-)  # fmt: skip
+from onward.curate.records import POOL
+
+KEPT = ("order", *POOL.names)
 ROW_BITS = 32
 """A row's place among all rows is its piece, and its place in there in so many bits."""
 
@@ -82,10 +81,15 @@ def with_piece(frame: Frame) -> Frame:
     return frame.with_columns(piece.cast(nw.Int64).alias("piece"))
 
 
+def nth_of(frame: Frame, key: Sequence[str], order: Sequence[str]) -> Frame:
+    """Add a column ``nth``: 1 for the first row of a key."""
+    nth = nw.col("order").cum_count().over(*key, order_by=list(order))
+    return frame.with_columns(nth.alias("nth"))
+
+
 def nth_of_id(frame: Frame) -> Frame:
     """Add a column ``nth``: 1 for the earliest row of an id, of several the first one read."""
-    nth = nw.col("id").cum_count().over("id", order_by=["time", "order"])
-    return frame.with_columns(nth.alias("nth"))
+    return nth_of(frame, ["id"], ["time", "order"])
 
 
 def per_day(frame: Frame) -> Frame:

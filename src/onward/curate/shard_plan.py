@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from onward.curate.records import row_files
 from onward.data.hashing import hash_texts
 from onward.files import make_folder, write_atomic
 from onward.table import Array
@@ -39,7 +40,7 @@ class ShardPlan:
         make_folder(self.folder)
         writers: dict[int, Any] = {}
         try:
-            for path in sorted((self.pool / "rows").glob("*/*.parquet")):
+            for _, path in row_files(self.pool):
                 self._deal(pq.read_table(path), writers)
         finally:
             for writer in writers.values():

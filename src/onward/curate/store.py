@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from onward.errors import OnwardError
 from onward.table import Array, Rows
@@ -92,6 +94,21 @@ class Store:
                 found[places] = self._column(at, path, "id").take(within).to_pylist()
         return list(found)
 
+    @cached_property
+    def _every_id(self) -> pa.Array:
+        return pa.array(self.ids(np.arange(len(self))), pa.string())
+
+    def of(self, ids: pa.Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Return the directions of these ids as float32, and which of them have one.
+
+        Of an id that several rows have, it is that of the first.
+        """
+        rows = pc.index_in(ids.cast(pa.string()), self._every_id)
+        there = np.asarray(rows.is_valid())
+        found = np.zeros((len(ids), self.width), np.float32)
+        found[there] = self.take(rows.drop_null().to_numpy())
+        return found, there
+
     def take(self, rows: Rows) -> Array:
         """Return the directions of these rows, in this order, as they are stored."""
         found = np.empty((len(rows), self.width), np.result_type(*self.arrays))
@@ -135,15 +152,21 @@ class _Shown:
 
 
 def _mapped(path: Path) -> Array:
+    # Pages are shared until they are written to, which nobody does; torch dislikes arrays that
+    # cannot be.
+    array = mapped_array(path, "c")
+    _require_directions(array, str(path))
+    return array
+
+
+def mapped_array(path: Path, mode: Literal["r", "c"] = "r") -> Array:
+    """Map the array of a .npy file into memory, or say that there is none."""
     try:
-        # Pages are shared until they are written to, which nobody does; torch dislikes arrays that
-        # cannot be.
-        array: Array = np.load(path, mmap_mode="c", allow_pickle=False)
+        array: Array = np.load(path, mmap_mode=mode, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise OnwardError(
             f"expected an array in {path}, found a file that cannot be read as one ({error})"
         ) from error
-    _require_directions(array, str(path))
     return array
 
 

@@ -41,17 +41,35 @@ class Verdicts:
     reason: NDArray[np.str_]
 
 
-def decide(
-    found: Ballots,
-    own: Ints,
-    concepts: int,
-    *,
-    rule: Rule = "majority",
-    sensitive: Sensitive = "strict",
-    votes: int = 3,
-    certainty: float = 0.9,
-    relabel: bool = False,
-) -> Verdicts:
+@dataclass(frozen=True)
+class Judging:
+    """How votes are judged.
+
+    Parameters
+    ----------
+    rule
+        ``majority``: more than half of the votes are for one concept alone, or for none, as in
+        CLEAR, where it was two of three. ``dawid-skene``: the same of a model that weighs
+        annotators, which crowd-kit fits.
+    sensitive
+        Whether one vote is enough to leave an image out, ``strict``; or it takes more than two,
+        ``published``, as in CLEAR.
+    votes_per_image
+        How many an image must have.
+    certainty
+        What ``dawid-skene`` must reach.
+    relabel
+        Whether an image that shows another concept than it was retrieved for is accepted as that.
+    """
+
+    rule: Rule = "majority"
+    sensitive: Sensitive = "strict"
+    votes_per_image: int = 3
+    certainty: float = 0.9
+    relabel: bool = False
+
+
+def decide(found: Ballots, own: Ints, concepts: int, by: Judging) -> Verdicts:
     """Decide about all candidates.
 
     Parameters
@@ -62,21 +80,10 @@ def decide(
         The concept that each candidate was retrieved for, 0 for the background.
     concepts
         How many concepts there are, without the background.
-    rule
-        ``majority``: more than half of the votes are for one concept alone, or for none, as in
-        CLEAR, where it was two of three. ``dawid-skene``: the same of a model that weighs
-        annotators, which crowd-kit fits.
-    sensitive
-        Whether one vote is enough to leave an image out, ``strict``; or it takes more than two,
-        ``published``, as in CLEAR.
-    votes
-        How many an image must have.
-    certainty
-        What ``dawid-skene`` must reach.
-    relabel
-        Whether an image that shows another concept than it was retrieved for is accepted as that.
+    by
+        How.
     """
-    if rule == "dawid-skene":
+    if by.rule == "dawid-skene":
         winner, sure = _dawid_skene(found, concepts)
     else:
         winner, sure = _majority(found)
@@ -84,15 +91,15 @@ def decide(
     reason = np.full(len(own), ACCEPTED, dtype="<U32")
     reason[label != own] = OTHER
     reason[(winner == 0) & (own != 0)] = NONE
-    if relabel:
+    if by.relabel:
         reason[(label > 0) & (label != own)] = ACCEPTED
     reason[winner > concepts] = SEVERAL
     reason[winner < 0] = DISPUTED
-    if rule == "dawid-skene":
-        reason[(reason == ACCEPTED) & (sure < certainty)] = UNCERTAIN
+    if by.rule == "dawid-skene":
+        reason[(reason == ACCEPTED) & (sure < by.certainty)] = UNCERTAIN
     warned = (found.sensitive & (found.answers >= 0)).sum(1)
-    reason[found.given < votes] = FEW_VOTES
-    reason[warned >= (1 if sensitive == "strict" else _PUBLISHED_WARNINGS)] = SENSITIVE
+    reason[found.given < by.votes_per_image] = FEW_VOTES
+    reason[warned >= (1 if by.sensitive == "strict" else _PUBLISHED_WARNINGS)] = SENSITIVE
     reason[found.given == 0] = NO_VOTES
     return Verdicts(np.where(reason == ACCEPTED, label, -1), sure, reason)
 

@@ -20,7 +20,10 @@ from onward.data.read_files import read_text
 from onward.errors import OnwardError, unknown
 
 _NEEDED = ("id", "annotator", "labels", "sensitive")
-_TRUTHS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False, "": False}
+TRUTHS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False, "": False}
+"""What is written for yes and for no."""
+BETWEEN = "|"
+"""What stands between labels in a cell."""
 
 Ints = NDArray[np.int64]
 
@@ -89,7 +92,7 @@ def ballots(votes: pa.Table, ids: Sequence[str], concepts: Concepts) -> Ballots:
     are no candidates are put aside.
     """
     row = {name: number for number, name in enumerate(ids)}
-    numbers = {name: number for number, name in enumerate(concepts.names)}
+    numbers = concepts.numbers
     several: dict[frozenset[int], int] = {}
     found: list[dict[str, tuple[int, bool]]] = [{} for _ in ids]
     aside: Counter[str] = Counter()
@@ -106,7 +109,7 @@ def ballots(votes: pa.Table, ids: Sequence[str], concepts: Concepts) -> Ballots:
         elif vote["annotator"] in found[place]:
             aside["second answers of one annotator about one image"] += 1
         else:
-            answer = _answer(vote, numbers, concepts, several)
+            answer = _answer(vote, numbers, several)
             found[place][vote["annotator"]] = (answer, bool(vote["sensitive"]))
     people = sorted({name for votes_of_one in found for name in votes_of_one})
     number = {name: place for place, name in enumerate(people)}
@@ -120,6 +123,11 @@ def ballots(votes: pa.Table, ids: Sequence[str], concepts: Concepts) -> Ballots:
     return Ballots(answers, who, sensitive, tuple(people), seconds, dict(aside))
 
 
+def labels_in(cell: str | None) -> list[str]:
+    """Return the labels that are joined in a cell; an empty one has none."""
+    return [label.strip() for label in (cell or "").split(BETWEEN) if label.strip()]
+
+
 def require_vote(vote: Mapping[str, Any]) -> None:
     """Say if a row of votes has nobody who gave it, or labels that are no texts."""
     labels = vote["labels"]
@@ -131,10 +139,7 @@ def require_vote(vote: Mapping[str, Any]) -> None:
 
 
 def _answer(
-    vote: Mapping[str, Any],
-    numbers: dict[str, int],
-    concepts: Concepts,
-    several: dict[frozenset[int], int],
+    vote: Mapping[str, Any], numbers: Mapping[str, int], several: dict[frozenset[int], int]
 ) -> int:
     require_vote(vote)
     strangers = [name for name in vote["labels"] if name not in numbers]
@@ -173,18 +178,17 @@ def _read_csv(path: Path) -> pa.Table:
     rows = []
     for number, line in enumerate(reader, 2):
         said = (line["sensitive"] or "").strip().lower()
-        if said not in _TRUTHS or not line["id"] or not line["annotator"]:
+        if said not in TRUTHS or not line["id"] or not line["annotator"]:
             raise OnwardError(
                 f"expected an id, an annotator and yes or no as sensitive in line {number} of "
                 f"{path}, found {line['id']!r}, {line['annotator']!r} and {line['sensitive']!r}"
             )
-        labels = [name.strip() for name in (line["labels"] or "").split("|") if name.strip()]
         rows.append(
             {
                 "id": line["id"],
                 "annotator": line["annotator"],
-                "labels": labels,
-                "sensitive": _TRUTHS[said],
+                "labels": labels_in(line["labels"]),
+                "sensitive": TRUTHS[said],
                 "seconds": _number(line.get("seconds")),
             }
         )

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +76,10 @@ def make_shards(
     """
     if calendar not in CALENDARS:
         raise unknown("calendar", calendar, CALENDARS, "onward curate shards --help")
-    stage = open_stage(tests, "tests")
+    stage, held = open_stage(tests, "tests"), image_shards(images)
     options = {
         "tests": stage.digest,
-        "images": images_digest(image_shards(images)),
+        "images": images_digest(held),
         "calendar": calendar,
         "shard_size": shard_size,
         "templates": list(templates),
@@ -90,15 +92,15 @@ def make_shards(
         rows = read_pair_rows(stage)
         asked = _Asked.of(stage)
         every = np.concatenate([rows.uids, uids_of(asked.ids)])
-        with watch(len(image_shards(images)), "shards", "looking through") as step:
-            index = ImageIndex(images, np.unique(every), step)
+        with watch(len(held), "shards", "looking through") as step:
+            index = ImageIndex(images, held, np.unique(every), step)
         index.of(asked.ids)
         base, times = out / calendar, _times(rows.times, calendar)
         counts = []
         with watch(len(rows) + len(asked.ids), "pairs", "writing") as step:
             for name in sorted(set(times.tolist())):
                 mine = np.flatnonzero(times == name)
-                learn = _Learned(rows, mine, index, step)
+                learn = partial(_learned, rows, mine, index, step)
                 number = training_shards(base / "train" / name, len(mine), learn, shard_size)
                 told = {"name": name, "pairs": len(mine), "shards": number}
                 counts.append(told | asked.write(base, name, calendar, shard_size, index, step))
@@ -115,39 +117,17 @@ def make_shards(
         found = {"calendar": calendar, "periods": counts, "untested": untested}
         for key in ("pairs", "shards", "retrieval", "classified"):
             found[key] = sum(one[key] for one in counts)
-        made.finish(found)
-        return found
+        return made.finish(found)
 
 
-class _Learned:
-    """The pairs of a period, as samples."""
-
-    def __init__(
-        self, rows: PairRows, mine: Array, index: ImageIndex, step: Callable[[int], None]
-    ) -> None:
-        self._rows, self._mine, self._index, self._step = rows, mine, index, step
-
-    def __call__(self, start: int, stop: int) -> Iterator[Sample]:
-        """Yield the samples from one place to before another."""
-        taken = self._rows.taken(self._mine[start:stop], ["id", "time", "url", "caption"])
-        for one, place in zip(taken, self._index.of([one["id"] for one in taken]), strict=True):
-            sample: dict[str, bytes | str] = {"__key__": f"{one['id']}-0"}
-            yield sample | {place.kind: place.read(), "txt": _text(one), "json": _told(one)}
-            self._step(1)
-
-
+@dataclass(frozen=True)
 class _Asked:
     """What is tested with, by the time it is of."""
 
-    def __init__(
-        self,
-        retrieval: list[dict[str, Any]],
-        classified: list[dict[str, Any]],
-        classes: list[dict[str, Any]],
-        parts: dict[str, list[str]],
-    ) -> None:
-        self.retrieval, self.classified = retrieval, classified
-        self.classes, self.parts = classes, parts
+    retrieval: list[dict[str, Any]]
+    classified: list[dict[str, Any]]
+    classes: list[dict[str, Any]]
+    parts: dict[str, list[str]]
 
     @classmethod
     def of(cls, stage: Stage) -> "_Asked":
@@ -180,37 +160,48 @@ class _Asked:
             mine = [one for one in every if _time(one, calendar) == name]
             if mine:
                 folder = base / "eval" / use / name
-                tests = _Tested(mine, kind, index, step)
+                tests = partial(_tested, mine, kind, index, step)
                 evaluation_shards(folder, len(mine), tests, kind, size)
             found["retrieval" if use == "retrieval" else "classified"] = len(mine)
         return found
 
 
-class _Tested:
-    """The pairs of a test, as samples."""
+def _learned(
+    rows: PairRows,
+    mine: Array,
+    index: ImageIndex,
+    step: Callable[[int], None],
+    start: int,
+    stop: int,
+) -> Iterator[Sample]:
+    """Yield samples to learn from, from one place among those of a period to before another."""
+    taken = rows.taken(mine[start:stop], ["id", "time", "url", "caption"])
+    for one, place in zip(taken, index.of([one["id"] for one in taken]), strict=True):
+        sample: dict[str, bytes | str] = {"__key__": f"{one['id']}-0"}
+        yield sample | {place.kind: place.read(), "txt": _text(one), "json": _told(one)}
+        step(1)
 
-    def __init__(
-        self,
-        mine: list[dict[str, Any]],
-        kind: str,
-        index: ImageIndex,
-        step: Callable[[int], None],
-    ) -> None:
-        self._mine, self._kind, self._index, self._step = mine, kind, index, step
 
-    def __call__(self, start: int, stop: int) -> Iterator[Sample]:
-        """Yield the samples from one place to before another."""
-        some = self._mine[start:stop]
-        places = self._index.of([one["id"] for one in some])
-        for number, (one, place) in enumerate(zip(some, places, strict=True), start):
-            sample: dict[str, bytes | str] = {"__key__": f"s{number:07d}"}
-            sample[place.kind] = place.read()
-            if self._kind == "retrieval":
-                sample["txt"] = _text(one)
-            else:
-                sample["cls"] = str(one["class"]).encode()
-            yield sample | {"json": _told(one)}
-            self._step(1)
+def _tested(
+    mine: Sequence[Mapping[str, Any]],
+    kind: str,
+    index: ImageIndex,
+    step: Callable[[int], None],
+    start: int,
+    stop: int,
+) -> Iterator[Sample]:
+    """Yield samples of a test, from one place to before another."""
+    some = mine[start:stop]
+    places = index.of([one["id"] for one in some])
+    for number, (one, place) in enumerate(zip(some, places, strict=True), start):
+        sample: dict[str, bytes | str] = {"__key__": f"s{number:07d}"}
+        sample[place.kind] = place.read()
+        if kind == "retrieval":
+            sample["txt"] = _text(one)
+        else:
+            sample["cls"] = str(one["class"]).encode()
+        yield sample | {"json": _told(one)}
+        step(1)
 
 
 def _text(one: Mapping[str, Any]) -> bytes:

@@ -19,8 +19,13 @@ Order = Literal["released", "sorted"]
 
 
 def has_image_classes(root: Path) -> bool:
-    """Say whether a folder has one for training and one for tests."""
-    return (root / "train").is_dir() and any((root / name).is_dir() for name in _TESTS)
+    """Say whether a folder has one for training, with classes in it, and one for tests."""
+    train = root / "train"
+    return (
+        train.is_dir()
+        and any((root / name).is_dir() for name in _TESTS)
+        and any(entry.is_dir() for entry in train.iterdir())
+    )
 
 
 def read_image_classes(root: Path, classes: Sequence[str], *, order: Order, size: int) -> Table:

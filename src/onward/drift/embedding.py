@@ -82,15 +82,14 @@ def own_embedding(table: Table, rows: Rows, progress: Progress = lambda done: No
         Called with how many more samples are done.
     """
     column = table.wide["input"]
-    pairs = getattr(getattr(column, "dtype", None), "names", None) is not None
-    if not pairs and len(column.shape) == 2:
+    if not _has_pairs(column) and len(column.shape) == 2:
         values = np.asarray(column[rows], np.float64)
         progress(len(rows))
         return Embedding("the stream's own inputs", _finite(values, table, rows), rows)
     parts = []
     for some in _blocks(rows):
-        images = np.asarray(column[some][IMAGE_OF_PAIR] if pairs else column[some])
-        parts.append(hog_colour(np.stack([_small(image) for image in images])))
+        images = [_small(image) for image in pictures_in(column, some)]
+        parts.append(hog_colour(np.stack(images)))
         progress(len(some))
     return Embedding(_HAND_MADE, np.concatenate(parts).astype(np.float64), rows)
 
@@ -168,8 +167,11 @@ def picture_column(table: Table) -> Column | None:
     if "image" in table.wide:
         return table.wide["image"]
     column = table.wide["input"]
-    pairs = getattr(getattr(column, "dtype", None), "names", None) is not None
-    return column if pairs or len(column.shape) == 4 else None
+    return column if _has_pairs(column) or len(column.shape) == 4 else None
+
+
+def _has_pairs(column: Column) -> bool:
+    return getattr(getattr(column, "dtype", None), "names", None) is not None
 
 
 def pictures_in(column: Column, rows: Rows) -> Array:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from onward.drift.hurts import Hurt
 from onward.report.figures_time import period_axis
 from onward.report.labels import short
-from onward.report.style import BAR, COLOURS, DOT, FAINT, RULE, styled
+from onward.report.style import BAR, COLOURS, DOT, FAINT, canvas, open_left, ruled, styled
 
 FIRST, STEP = COLOURS[0], COLOURS[1]
 
@@ -46,8 +46,7 @@ def over_time(
     limits
         The ends of the axis, so that two lines can be compared.
     """
-    figure = Figure(figsize=(4.8, 3.1), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(4.8, 3.1)
     values = np.array(line.values, float)
     known = np.flatnonzero(np.isfinite(values))
     low, high = np.array(line.low, float), np.array(line.high, float)
@@ -62,10 +61,8 @@ def over_time(
     period_axis(axes, periods, room=42)
     axes.set_ylim(*limits)
     axes.set_ylabel(label)
-    axes.grid(axis="y", color=RULE, lw=0.8)
-    axes.set_axisbelow(True)
-    axes.spines["left"].set_visible(False)
-    axes.tick_params(axis="y", length=0)
+    ruled(axes)
+    open_left(axes)
     return figure
 
 
@@ -75,8 +72,7 @@ def loss_against_drift(hurt: Hurt, part: str, words: str) -> Figure:
 
     Small dots are pairs of periods, large ones the mean of a class.
     """
-    figure = Figure(figsize=(4.8, 3.4), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(4.8, 3.4)
     axes.axhline(0, color=FAINT, lw=0.8)
     axes.plot(
         [point.drift[part] for point in hurt.points],
@@ -100,6 +96,5 @@ def loss_against_drift(hurt: Hurt, part: str, words: str) -> Figure:
             )
     axes.set_xlabel(words)
     axes.set_ylabel("points of accuracy lost")
-    axes.grid(color=RULE, lw=0.8)
-    axes.set_axisbelow(True)
+    ruled(axes, "both")
     return figure

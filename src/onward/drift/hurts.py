@@ -15,6 +15,7 @@ from onward.errors import OnwardError, first_few
 from onward.metrics.drift import frechet_distance, without_drift
 from onward.metrics.inputs import Floats
 from onward.metrics.rank_correlation import Correlation, rank_correlation
+from onward.report.numbers import finite
 from onward.results.collect import collect
 from onward.results.record import RunRecord
 from onward.types import Array, Rows
@@ -77,10 +78,10 @@ class Hurt:
             "points": len(self.points),
             "correlations": {
                 part: {
-                    "spearman": _plain(one.value),
-                    "low": _plain(one.low),
-                    "high": _plain(one.high),
-                    "p": _plain(one.p),
+                    "spearman": finite(one.value),
+                    "low": finite(one.low),
+                    "high": finite(one.high),
+                    "p": finite(one.p),
                     "classes": one.units,
                 }
                 for part, one in self.correlations.items()
@@ -217,7 +218,3 @@ def _mean(cubes: Sequence[Floats]) -> Floats:
     stacked = np.stack(cubes)
     there = np.isfinite(stacked).sum(0)
     return np.where(there > 0, np.nansum(stacked, 0) / np.maximum(there, 1), np.nan)
-
-
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -15,6 +15,7 @@ from onward.drift.texts import LEAST_WORDS, captions, word_tags
 from onward.metrics.drift import frechet_distance, total_variation
 from onward.metrics.inputs import Floats
 from onward.metrics.two_samples import holm
+from onward.report.numbers import finite
 from onward.types import Benchmark, Rows, Stream
 
 WIDTH, DRAWS, SAMPLES, LEVEL = 128, 39, 2000, 0.05
@@ -93,7 +94,7 @@ class Drift:
             "level": self.held.level,
             "pairs": [self._pair(pair) for pair in self.pairs],
             "matrices": {
-                name: [[_known(value) for value in row] for row in values.tolist()]
+                name: [[finite(value) for value in row] for row in values.tolist()]
                 for name, values in self.matrices.items()
             },
             "notes": dict(self.notes),
@@ -233,10 +234,6 @@ def pairs_of(periods: int) -> list[tuple[int, int]]:
     found = [(0, after) for after in range(1, periods)]
     found += [(after - 1, after) for after in range(2, periods)]
     return sorted(found, key=lambda pair: (pair[1], pair[0]))
-
-
-def _known(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def _own(stream: Stream, rows: Rows) -> Embedding:

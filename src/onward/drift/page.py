@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.figure import Figure
 
 from onward.drift.figures import FIRST, STEP, Line, loss_against_drift, over_time
-from onward.drift.hurts import PARTS, Hurt
+from onward.drift.hurts import PARTS
 from onward.drift.measure import Drift
 from onward.drift.pairs import Measured, Pair
 from onward.drift.pictures import typical_of_change
@@ -19,22 +19,21 @@ from onward.drift.slices import brief
 from onward.drift.texts import LEAST_WORDS
 from onward.drift.verdict import findings, headline
 from onward.errors import first_few
-from onward.files import storage, write_atomic
 from onward.metrics.inputs import Floats
 from onward.report.content_figures import Numbers, Plot, Studio
-from onward.report.rendering import render
+from onward.report.numbers import MISSING
+from onward.report.rendering import write
 from onward.report.style import MAP
-from onward.report.summary import MISSING
+from onward.report.words import capital
 
 _MATRICES = {
     "frechet": "Fréchet distance of embeddings",
     "labels": "Total variation of labels",
     "nouns": "Total variation of nouns",
 }
-_AGAINST = {
-    True: ("against the first period", FIRST),
-    False: ("against the one before", STEP),
-}
+# A value, the ends of its band, and whether it is more than chance.
+_Dot = tuple[float, float, float, bool]
+_NO_DOT: _Dot = (float("nan"), float("nan"), float("nan"), False)
 _MOST_NAMED = 24
 _PART_WORDS = {
     "appearance": "drift of a class's looks (Fréchet, above chance)",
@@ -52,24 +51,15 @@ class Cell:
     ink: str
 
 
-def write_drift_page(found: Drift, out: Path, *, title: str | None = None) -> None:
-    """Write the page of what was found.
-
-    Parameters
-    ----------
-    found
-        What `onward.drift.measure_drift` returned.
-    out
-        The file to write.
-    title
-        The headline; by default the name of the data.
-    """
+def write_drift_page(found: Drift, out: Path) -> None:
+    """Write the page of what `onward.drift.measure_drift` found."""
     studio = Studio(room=900_000)
     names = [part.name for part in found.parts]
-    text = render(
+    write(
+        out,
         "drift.html.j2",
         (),
-        title=title or f"Drift of {found.benchmark.card.title.removeprefix('Your data: ')}",
+        title=f"Drift of {found.benchmark.card.title.removeprefix('Your data: ')}",
         headline=headline(found),
         found=found,
         findings=findings(found),
@@ -86,8 +76,6 @@ def write_drift_page(found: Drift, out: Path, *, title: str | None = None) -> No
         samples=sum(len(part.rows) for part in found.parts),
         notes=_how(found),
     )
-    with storage(out):
-        write_atomic(out, text.encode())
 
 
 def _curves(found: Drift, studio: Studio) -> list[Plot]:
@@ -99,10 +87,10 @@ def _curves(found: Drift, studio: Studio) -> list[Plot]:
     plots: list[Plot] = []
     for title, label, measured in kinds:
         if any(measured(pair) for pair in found.pairs):
-            lines = [_line(found, measured, to_first=first) for first in (True, False)]
+            lines = _lines(found, partial(_band, measured))
             plots += _shown(found, lines, title, label, "95 % without drift", studio)
     if any(pair.told for pair in found.pairs):
-        lines = [_accuracy(found, to_first=first) for first in (True, False)]
+        lines = _lines(found, _accuracy)
         plots += _shown(found, lines, "Told apart", "recognised, %", "upper end", studio)
     return plots
 
@@ -132,50 +120,37 @@ def _shown(
                 ],
             ),
         )
-        plots += studio.show(_drawn(line, names, label, limits), words, {})
+        draw = partial(over_time, line, [brief(name) for name in names], label, limits)
+        plots += studio.show(draw, words, {})
     return plots
 
 
-def _drawn(
-    line: Line, names: Sequence[str], label: str, limits: tuple[float, float]
-) -> Callable[[], Figure]:
-    return lambda: over_time(line, [brief(name) for name in names], label, limits)
+def _lines(found: Drift, of: Callable[[Pair], _Dot | None]) -> list[Line]:
+    """Return what was measured against the first period, and against the one before."""
+    first = {pair.after: of(pair) for pair in found.pairs if pair.before == 0}
+    step = {pair.after: of(pair) for pair in found.pairs if pair.neighbours}
+    lines = []
+    for name, colour, dots in (
+        ("against the first period", FIRST, first),
+        ("against the one before", STEP, step),
+    ):
+        along = [dots.get(at) or _NO_DOT for at in range(len(found.parts))]
+        lines.append(Line(name, colour, *zip(*along, strict=True)))
+    return lines
 
 
-def _chosen(found: Drift, *, to_first: bool) -> dict[int, Pair]:
-    return {
-        pair.after: pair
-        for pair in found.pairs
-        if (pair.before == 0 if to_first else pair.neighbours)
-    }
+def _band(measured: Callable[[Pair], Measured | None], pair: Pair) -> _Dot | None:
+    one = measured(pair)
+    if one is None:
+        return None
+    return one.distance, float(np.quantile(one.null, 0.05)), one.high, one.above
 
 
-def _line(found: Drift, measured: Callable[[Pair], Measured | None], *, to_first: bool) -> Line:
-    pairs, size = _chosen(found, to_first=to_first), len(found.parts)
-    values: list[Measured | None] = [
-        measured(pairs[at]) if at in pairs else None for at in range(size)
-    ]
-    nan = float("nan")
-    low = [nan if one is None else float(np.quantile(one.null, 0.05)) for one in values]
-    return Line(
-        *_AGAINST[to_first],
-        [nan if one is None else one.distance for one in values],
-        low,
-        [nan if one is None else one.high for one in values],
-        [one is not None and one.above for one in values],
-    )
-
-
-def _accuracy(found: Drift, *, to_first: bool) -> Line:
-    pairs, size, nan = _chosen(found, to_first=to_first), len(found.parts), float("nan")
-    told = [pairs[at].told if at in pairs else None for at in range(size)]
-    return Line(
-        *_AGAINST[to_first],
-        [nan if one is None else 100 * one.accuracy for one in told],
-        [nan if one is None else 100 * one.low for one in told],
-        [nan if one is None else 100 * one.high for one in told],
-        [at in pairs and pairs[at].drift for at in range(size)],
-    )
+def _accuracy(pair: Pair) -> _Dot | None:
+    told = pair.told
+    if told is None:
+        return None
+    return 100 * told.accuracy, 100 * told.low, 100 * told.high, pair.drift
 
 
 def _row(found: Drift, pair: Pair) -> dict[str, Any]:
@@ -257,19 +232,16 @@ def _hurt_plots(found: Drift, studio: Studio) -> list[list[Plot]]:
                 "large ones the mean of a class.",
                 alt=f"Loss of accuracy against {_PART_WORDS[part]}, class by class.",
             )
-            plots += studio.show(_scatter(hurt, part), words, {})
+            draw = partial(loss_against_drift, hurt, part, _PART_WORDS[part])
+            plots += studio.show(draw, words, {})
         told.append(plots)
     return told
-
-
-def _scatter(hurt: Hurt, part: str) -> Callable[[], Figure]:
-    return lambda: loss_against_drift(hurt, part, _PART_WORDS[part])
 
 
 def _how(found: Drift) -> list[tuple[str, str]]:
     draws, level = found.held.draws, 100 * found.held.level
     return [
-        *((name, text[0].upper() + text[1:] + ".") for name, text in found.notes.items()),
+        *((name, capital(text) + ".") for name, text in found.notes.items()),
         (
             "without drift",
             f"Samples of both periods are dealt to two sides at random, {draws} times, what a "

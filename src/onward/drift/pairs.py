@@ -7,10 +7,11 @@ import numpy as np
 
 from onward.drift.embedding import Embedding
 from onward.drift.slices import Slice
-from onward.drift.tags import Tags
+from onward.drift.tags import Tags, one_below_the_other
 from onward.metrics.drift import frechet_distance, total_variation, without_bias, without_drift
 from onward.metrics.inputs import Floats
 from onward.metrics.two_samples import LEAST_GROUPS, Told, told_apart
+from onward.report.numbers import several
 from onward.types import Rows
 
 # Where nothing has changed, a deal is as far apart as what was seen, but for rounding.
@@ -102,9 +103,7 @@ class Measuring:
     seed: int
 
 
-def frechet_between(
-    one: Slice, other: Slice, held: Measuring, draws: int | None = None
-) -> Measured:
+def frechet_between(one: Slice, other: Slice, held: Measuring) -> Measured:
     """Return the Fréchet distance between two periods, with its band."""
     values = np.concatenate([held.narrow.of(one.embedded), held.narrow.of(other.embedded)])
     groups = one.groups[one.drawn], other.groups[other.drawn]
@@ -115,7 +114,7 @@ def frechet_between(
 
     return Measured(
         frechet_distance(values[:cut], values[cut:]),
-        without_drift(distance, *groups, draws=draws or held.draws, seed=held.seed),
+        without_drift(distance, *groups, draws=held.draws, seed=held.seed),
         without_bias(distance, *groups, seed=held.seed),
     )
 
@@ -127,17 +126,10 @@ def variation_between(
     sides = tags.by_period[before], tags.by_period[after]
     if not all((side >= 0).any() for side in sides):
         return None
-    wide = max(side.shape[1] for side in sides)
-    values = np.concatenate(
-        [np.pad(s, ((0, 0), (0, wide - s.shape[1])), constant_values=-1) for s in sides]
-    )
-
-    def counted(places: Rows) -> Floats:
-        found = values[places].ravel()
-        return np.bincount(found[found >= 0], minlength=len(tags.names)).astype(np.float64)
+    values = one_below_the_other(sides)
 
     def distance(a: Rows, b: Rows) -> float:
-        p, q = counted(a), counted(b)
+        p, q = tags.count(values[a]), tags.count(values[b])
         return total_variation(p, q) if p.sum() and q.sum() else 1.0
 
     groups = parts[0].groups, parts[1].groups
@@ -153,7 +145,7 @@ def classified(one: Slice, other: Slice, held: Measuring) -> tuple[Told | None, 
         count = len(np.unique(names))
         if count < LEAST_GROUPS:
             return None, (
-                f"{part.name} has {count} group{'s' if count > 1 else ''}, and {LEAST_GROUPS} are "
+                f"{part.name} has {several(count, 'group')}, and {LEAST_GROUPS} are "
                 "needed to hold some out"
             )
     a, b = held.wide.of(one.embedded), held.wide.of(other.embedded)

@@ -9,12 +9,13 @@ import numpy as np
 from onward.drift.embedding import as_picture, picture_column, pictures_in
 from onward.drift.measure import Drift
 from onward.drift.pairs import Pair
+from onward.drift.slices import Slice
 from onward.drift.texts import captions
-from onward.report.fields import printable
+from onward.report.fields import printable, shortened
 from onward.report.rendering import data_uri
 from onward.types import Array, Rows
 
-SHOWN = 12
+_SHOWN = 12
 _SIDE = 96
 _MOST_LETTERS = 140
 _MOST_PAIRS = 5
@@ -38,7 +39,7 @@ class Typical:
     newest: Sequence[Shot]
 
 
-def typical_of_change(found: Drift, most: int = SHOWN) -> list[Typical]:
+def typical_of_change(found: Drift) -> list[Typical]:
     """Return samples of the pairs that drift: from first to last, and of the largest steps."""
     last = len(found.parts) - 1
     moved = [pair for pair in found.pairs if pair.drift and pair.told is not None]
@@ -46,29 +47,25 @@ def typical_of_change(found: Drift, most: int = SHOWN) -> list[Typical]:
     steps = [pair for pair in moved if pair.neighbours and pair not in ends]
     steps.sort(key=lambda pair: -(pair.told.accuracy if pair.told else 0))
     texts, _ = captions(found.benchmark, found.stream.table, found.text_column or None)
-    return [_typical(found, pair, texts, most) for pair in (ends + steps)[:_MOST_PAIRS]]
+    return [_typical(found, pair, texts) for pair in (ends + steps)[:_MOST_PAIRS]]
 
 
-def _typical(found: Drift, pair: Pair, texts: Sequence[str], most: int) -> Typical:
+def _typical(found: Drift, pair: Pair, texts: Sequence[str]) -> Typical:
     assert pair.told is not None
     one, other = found.parts[pair.before], found.parts[pair.after]
     return Typical(
         one.name,
         other.name,
-        _shots(found, _first(one.embedded, one.groups[one.drawn], pair.told.scores_a, most), texts),
-        _shots(
-            found,
-            _first(other.embedded, other.groups[other.drawn], -pair.told.scores_b, most),
-            texts,
-        ),
+        _shots(found, _first(one, pair.told.scores_a), texts),
+        _shots(found, _first(other, -pair.told.scores_b), texts),
     )
 
 
-def _first(rows: Rows, groups: Array, scores: Array, most: int) -> Rows:
+def _first(part: Slice, scores: Array) -> Rows:
     """Return the rows of the lowest scores, one of each group."""
     order = np.argsort(scores, kind="stable")
-    _, first = np.unique(groups[order], return_index=True)
-    return np.asarray(rows[order[np.sort(first)[:most]]])
+    _, first = np.unique(part.groups[part.drawn][order], return_index=True)
+    return np.asarray(part.embedded[order[np.sort(first)[:_SHOWN]]])
 
 
 def _shots(found: Drift, rows: Rows, texts: Sequence[str]) -> list[Shot]:
@@ -80,7 +77,7 @@ def _shots(found: Drift, rows: Rows, texts: Sequence[str]) -> list[Shot]:
     ids = table.columns.column("id").take(rows).to_pylist()
     said = [texts[row] if texts else str(ids[at]) for at, row in enumerate(rows)]
     return [
-        Shot(image, _short(printable(" ".join(words.split()))))
+        Shot(image, shortened(printable(" ".join(words.split())), _MOST_LETTERS))
         for image, words in zip(images, said, strict=True)
     ]
 
@@ -92,7 +89,3 @@ def _image(pixels: Array) -> str:
     sink = io.BytesIO()
     made.save(sink, "WEBP", quality=80)
     return data_uri(sink.getvalue(), "webp")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 1] + "…"

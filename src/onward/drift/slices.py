@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onward.drift.tags import Tags
+from onward.drift.tags import Tags, one_below_the_other
 from onward.errors import OnwardError
+from onward.fit import CLASSES
 from onward.types import Array, Benchmark, Period, Rows, Stream, Table
 
 LEAST = 20
 """Fewer samples say nothing about a period."""
-_PAIRS = "image_text"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Slice:
 
 
 def slices(
-    benchmark: Benchmark, stream: Stream, most: int, seed: int, *, by_sample: bool = False
+    benchmark: Benchmark, stream: Stream, most: int, seed: int, *, by_sample: bool
 ) -> tuple[list[Slice], Tags | None]:
     """Return what each period holds, and the labels of its samples; None where there are none.
 
@@ -63,7 +63,7 @@ def slices(
             f"expected two periods or more, found {len(stream)} in {benchmark.name} / "
             f"{benchmark.data}. Drift is what changes from one to another: cut the data finer"
         )
-    pairs = benchmark.task.name == _PAIRS
+    pairs = CLASSES in benchmark.task.lacks
     found, labels = [], []
     groups = _groups(stream.table, by_sample=by_sample)
     for number, period in enumerate(stream):
@@ -104,15 +104,8 @@ def _samples(period: Period, *, pairs: bool) -> tuple[Rows, Array]:
     bare = np.full((len(period.unlabelled), 1), -1)
     rows = np.concatenate([*(part.rows for part in parts), period.unlabelled])
     columns = [_as_rows(part.labels) for part in parts] + [bare]
-    wide = max(column.shape[1] for column in columns)
-    labels = np.concatenate(
-        [
-            np.pad(column, ((0, 0), (0, wide - column.shape[1])), constant_values=-1)
-            for column in columns
-        ]
-    )
     rows, first = np.unique(rows, return_index=True)
-    return rows, labels[first]
+    return rows, one_below_the_other(columns)[first]
 
 
 def _as_rows(labels: Array) -> Array:

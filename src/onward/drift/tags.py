@@ -10,6 +10,14 @@ from numpy.typing import NDArray
 from onward.types import Array, Rows
 
 
+def one_below_the_other(parts: Sequence[Array]) -> Array:
+    """Return the tags of several parts as one array, with -1 where a sample has fewer."""
+    wide = max(part.shape[1] for part in parts)
+    pads = [((0, 0), (0, wide - part.shape[1])) for part in parts]
+    padded = [np.pad(p, pad, constant_values=-1) for p, pad in zip(parts, pads, strict=True)]
+    return np.concatenate(padded)
+
+
 @dataclass(frozen=True, eq=False)
 class Tags:
     """The tags of all samples, period by period.
@@ -32,13 +40,11 @@ class Tags:
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """How often each tag is in each period: an array (period, tag)."""
-        everyone = [self.count(at, np.arange(len(one))) for at, one in enumerate(self.by_period)]
-        return np.stack(everyone)
+        return np.stack([self.count(tags) for tags in self.by_period])
 
-    def count(self, period: int, places: Rows) -> NDArray[np.int64]:
-        """Return how often each tag is among some samples of a period."""
-        found = self.by_period[period][places].ravel()
-        return np.bincount(found[found >= 0], minlength=len(self.names))
+    def count(self, tags: Array) -> NDArray[np.int64]:
+        """Return how often each tag is among those of some samples."""
+        return np.bincount(tags[tags >= 0], minlength=len(self.names))
 
     def new(self, least: int = 1) -> dict[int, list[str]]:
         """Return by period the tags that were in none before, the most frequent first.

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -10,7 +9,9 @@ from onward.drift.measure import Drift
 from onward.drift.pairs import Measured, Pair
 from onward.drift.slices import brief
 from onward.drift.verdict import findings, headline
-from onward.report.summary import MISSING
+from onward.report.fields import shortened
+from onward.report.numbers import MISSING
+from onward.report.plain_table import plain_table
 
 _MOST_LINES = 40
 _LONGEST = 14
@@ -33,7 +34,7 @@ def lines(found: Drift) -> Iterator[Table | Text]:
 
 
 def _table(found: Drift) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = plain_table()
     table.add_column("from → to", no_wrap=True)
     for name in ("Fréchet", "labels", "nouns", "told apart", "p"):
         if name != "nouns" or found.nouns is not None:
@@ -70,8 +71,7 @@ def _cells(found: Drift, pair: Pair) -> list[Text | str]:
 
 def _short(name: str) -> str:
     """Return a name that leaves room for numbers."""
-    name = brief(name)
-    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+    return shortened(brief(name), _LONGEST)
 
 
 def _beside(one: Measured | None) -> Text | str:

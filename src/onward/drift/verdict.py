@@ -1,23 +1,13 @@
 """What was found, in sentences."""
 
-from dataclasses import dataclass
-
 from onward.drift.measure import Drift
 from onward.drift.pairs import Pair
 from onward.drift.slices import brief
 from onward.drift.texts import LEAST_WORDS
 from onward.errors import first_few
+from onward.report.verdict import Finding
 
 _FAR = 0.7
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A question, its answer, and the grounds."""
-
-    question: str
-    answer: str
-    grounds: str
 
 
 def findings(found: Drift) -> list[Finding]:

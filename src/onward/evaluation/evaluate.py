@@ -10,7 +10,8 @@ from onward.errors import OnwardError
 from onward.evaluation.sitting import Examinee, Named, Outcome, decisions, outcome
 from onward.evaluation.static import StaticOutcome, classes_of, evaluate_static, find_static
 from onward.models.clip import Clip
-from onward.types import Array, Benchmark, Samples, Stream
+from onward.tasks.image_text import ImageText
+from onward.types import Array, Benchmark, Samples, Stream, Task
 
 Note = Callable[[str, str, Array, Samples, Stream], None]
 """Told of each test of a period, once a model has answered it."""
@@ -48,6 +49,15 @@ class Evaluation:
         return found if self.tasks is None else {**found, "static_tasks": self.tasks.as_json()}
 
 
+def require_pairs(task: Task, benchmark: str) -> None:
+    """Raise if a benchmark's samples are no pairs of image and text."""
+    if task.name != ImageText.name:
+        raise OnwardError(
+            f"expected a benchmark of images and texts, such as tic, found one of {task.name}: "
+            f"{benchmark}"
+        )
+
+
 def evaluate(
     clip: Clip,
     benchmark: Benchmark,
@@ -80,11 +90,7 @@ def evaluate(
     note
         Called with the names of each period and test, what was decided, the samples and the stream.
     """
-    if benchmark.task.name != "image_text":
-        raise OnwardError(
-            "expected a benchmark of images and texts, such as tic, found one of "
-            f"{benchmark.task.name}: {benchmark.name}"
-        )
+    require_pairs(benchmark.task, benchmark.name)
     # What can be wrong is found out before anything takes time.
     tasks = None if static is None else find_static(static)
     stream, examinee = benchmark.stream(seed), Examinee(clip)

@@ -3,7 +3,6 @@
 from functools import partial
 from pathlib import Path
 
-from onward.files import storage, write_atomic
 from onward.planning.pictures import (
     best_of_each_kind,
     cost_by_frequency,
@@ -11,10 +10,9 @@ from onward.planning.pictures import (
     staleness_curves,
 )
 from onward.planning.plan import Plan
-from onward.planning.terminal import between, money, rows, sentences, verdict
+from onward.planning.terminal import between, cells, money, sentences, shown
 from onward.report.content_figures import Numbers, Plot, Studio
-from onward.report.rendering import render
-from onward.report.summary import MISSING
+from onward.report.rendering import write
 
 _MOST = 25
 
@@ -22,7 +20,8 @@ _MOST = 25
 def write_plan_page(plan: Plan, out: Path) -> None:
     """Write the page of a plan: what to do, what policies would have cost, what that rests on."""
     first, *others = sentences(plan)
-    text = render(
+    write(
+        out,
         "plan.html.j2",
         (),
         title="When to update",
@@ -31,24 +30,10 @@ def write_plan_page(plan: Plan, out: Path) -> None:
         grounds=others,
         figures=_figures(plan),
         head=["method", "update", "updates", "for updates", "for lost points", "total"],
-        rows=_rows(plan),
+        rows=[cells(plan, one, "recommended") for one in shown(plan, _MOST)],
         assumptions=plan.assumptions,
         left_out=plan.history.left_out,
     )
-    with storage(out):
-        write_atomic(out, text.encode())
-
-
-def _rows(plan: Plan) -> list[list[str]]:
-    found = []
-    for one in rows(plan, _MOST):
-        if one.missing is not None:
-            found.append([one.method, one.policy.name, *[MISSING] * 5, f"lacks {one.missing}"])
-            continue
-        cells = [f"{one.updates:.3g}", *map(money, (one.update_cost, one.loss_cost, one.total))]
-        against = verdict(plan, one) or "recommended"
-        found.append([one.method, one.policy.name, *cells, between(one.interval), against])
-    return found
 
 
 def _figures(plan: Plan) -> list[Plot]:

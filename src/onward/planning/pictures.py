@@ -1,7 +1,5 @@
 """A plan in pictures: cost against how often, cost over time, and the staleness curve."""
 
-from collections.abc import Mapping
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -9,15 +7,8 @@ from matplotlib.figure import Figure
 from onward.planning.plan import Plan, Priced
 from onward.planning.policies import Every
 from onward.report.labels import label_ends
-from onward.report.style import COLOURS, FAINT, RULE, colours, styled
+from onward.report.style import COLOURS, FAINT, canvas, colours, line_of, open_left, ruled, styled
 
-KINDS = {
-    "never": "never",
-    "every": "every k periods",
-    "drift": "by drift",
-    "fall": "by a fall",
-    "below": "below a score",
-}
 _SIZE = (6.2, 3.7)
 _MOST_METHODS = len(COLOURS)
 
@@ -25,8 +16,7 @@ _MOST_METHODS = len(COLOURS)
 @styled
 def cost_by_frequency(plan: Plan) -> Figure:
     """Draw the total cost of every method against the number of periods between two updates."""
-    figure = Figure(figsize=_SIZE, layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(*_SIZE)
     never = max(len(plan.timing.served), 2)
     ends = {}
     palette = colours(plan.history.scores)
@@ -34,7 +24,7 @@ def cost_by_frequency(plan: Plan) -> Figure:
         points = _by_frequency(plan, method, never)
         if points:
             places, totals = list(points), [one.total for one in points.values()]
-            axes.plot(places, totals, color=palette[method], lw=2, marker="o", ms=4, gid=method)
+            line_of(axes, method, places, totals, palette[method])
             ends[method] = (float(places[-1]), totals[-1])
     best = plan.best
     if best.policy.kind in ("every", "never"):
@@ -61,15 +51,14 @@ def _by_frequency(plan: Plan, method: str, never: int) -> dict[int, Priced]:
 @styled
 def cost_over_time(plan: Plan) -> Figure:
     """Draw what the best policy of each kind would have spent up to each period."""
-    figure = Figure(figsize=_SIZE, layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(*_SIZE)
     shown = best_of_each_kind(plan)
     palette = dict(zip(shown, COLOURS, strict=False))
     places = np.arange(len(plan.timing.served) + 1)
     ends = {}
     for name, one in shown.items():
         values = [0.0, *one.over_time]
-        axes.plot(places, values, color=palette[name], lw=2, marker="o", ms=4, gid=name)
+        line_of(axes, name, places, values, palette[name])
         ends[name] = (float(places[-1]), values[-1])
     names = [plan.history.periods[at] for at in plan.timing.served]
     every = max(1, len(names) // 8)
@@ -82,8 +71,7 @@ def cost_over_time(plan: Plan) -> Figure:
 
 def best_of_each_kind(plan: Plan) -> dict[str, Priced]:
     """Return the best policy of each kind for the recommended method, and that of no thought."""
-    found = {kind: plan.find(plan.best.method, kind) for kind in KINDS}
-    shown = {one.policy.name: one for one in found.values() if one is not None}
+    shown = {one.policy.name: one for one in plan.best_of_each_kind()}
     always = next(
         (
             one
@@ -98,9 +86,8 @@ def best_of_each_kind(plan: Plan) -> dict[str, Priced]:
 @styled
 def staleness_curves(plan: Plan) -> Figure:
     """Draw what each method's models lose with the time that they are left alone."""
-    figure = Figure(figsize=_SIZE, layout="constrained")
-    axes = figure.subplots()
-    palette: Mapping[str, str] = colours(plan.history.scores)
+    figure, axes = canvas(*_SIZE)
+    palette = colours(plan.history.scores)
     ends = {}
     for method, curve in list(plan.staleness.items())[:_MOST_METHODS]:
         if not curve:
@@ -108,8 +95,7 @@ def staleness_curves(plan: Plan) -> Figure:
         places, losses = [one.distance for one in curve], [one.loss for one in curve]
         sure = [one.interval or (one.loss, one.loss) for one in curve]
         low, high = ([pair[side] for pair in sure] for side in (0, 1))
-        axes.fill_between(places, low, high, color=palette[method], alpha=0.1, lw=0, gid=method)
-        axes.plot(places, losses, color=palette[method], lw=2, marker="o", ms=4, gid=method)
+        line_of(axes, method, places, losses, palette[method], (low, high))
         ends[method] = (float(places[-1]), losses[-1])
     axes.set_xticks(range(1, len(plan.history.periods)))
     axes.set_xlabel("periods since it learned")
@@ -122,7 +108,5 @@ def _money(axes: Axes, label: str) -> None:
     axes.set_ylabel(label)
     axes.set_ylim(min(0.0, axes.get_ylim()[0]), axes.get_ylim()[1])
     axes.axhline(0, color=FAINT, lw=0.8)
-    axes.grid(axis="y", color=RULE, lw=0.8)
-    axes.set_axisbelow(True)
-    axes.spines["left"].set_visible(False)
-    axes.tick_params(axis="y", length=0)
+    ruled(axes)
+    open_left(axes)

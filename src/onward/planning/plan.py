@@ -21,6 +21,7 @@ from onward.planning.staleness import Stale, staleness
 
 FALLS = (1.0, 2.0, 5.0)
 """By how many points a measured score may fall, where nobody says how many."""
+_KINDS = ("never", "every", "drift", "fall", "below")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +85,11 @@ class Plan:
         others = [one for one in self.policies[1:] if one.missing is None]
         return [one for one in others if self.against(one).answer == "cannot tell"]
 
-    def find(self, method: str, kind: str) -> Priced | None:
-        """Return the cheapest policy of one kind for a method; None where it has no cost."""
-        mine = (one for one in self.policies if (one.method, one.policy.kind) == (method, kind))
-        return next((one for one in mine if one.missing is None), None)
+    def best_of_each_kind(self) -> list[Priced]:
+        """Return the cheapest policy of each kind for the recommended method, where it has one."""
+        mine = [p for p in self.policies if p.method == self.best.method and p.missing is None]
+        cheapest = {one.policy.kind: one for one in reversed(mine)}
+        return [cheapest[kind] for kind in _KINDS if kind in cheapest]
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -309,7 +311,7 @@ def _plain(one: Priced) -> dict[str, Any]:
         "policy": one.policy.name,
         "kind": one.policy.kind,
         "every": one.policy.periods if isinstance(one.policy, Every) else None,
-        "threshold": _threshold(one.policy),
+        "threshold": one.policy.threshold,
         "updates": one.updates,
         "update_cost": one.update_cost,
         "loss_cost": one.loss_cost,
@@ -317,10 +319,3 @@ def _plain(one: Priced) -> dict[str, Any]:
         "total": one.total,
         "interval": None if one.interval is None else list(one.interval),
     }
-
-
-def _threshold(policy: Policy) -> float | None:
-    for name in ("threshold", "points", "score"):
-        if hasattr(policy, name):
-            return float(getattr(policy, name))
-    return None

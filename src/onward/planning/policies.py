@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,10 @@ class Policy(Protocol):
     def name(self) -> str:
         """What it is called, for people."""
 
+    @property
+    def threshold(self) -> float | None:
+        """What it holds what was seen against; None where that is no measured number."""
+
     def updates(self, seen: Seen) -> bool:
         """Say whether to update now."""
 
@@ -48,12 +52,9 @@ class Policy(Protocol):
 class Never:
     """Keeps the first model."""
 
-    kind: str = field(default="never", init=False)
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return "never"
+    kind: ClassVar[str] = "never"
+    name: ClassVar[str] = "never"
+    threshold: ClassVar[None] = None
 
     def updates(self, seen: Seen) -> bool:
         """Say no."""
@@ -65,7 +66,8 @@ class Every:
     """Updates once the model has been in service for so many periods."""
 
     periods: int
-    kind: str = field(default="every", init=False)
+    kind: ClassVar[str] = "every"
+    threshold: ClassVar[None] = None
 
     @property
     def name(self) -> str:
@@ -82,7 +84,7 @@ class Drifts:
     """Updates if the present is farther from what was learned than a threshold."""
 
     threshold: float
-    kind: str = field(default="drift", init=False)
+    kind: ClassVar[str] = "drift"
 
     @property
     def name(self) -> str:
@@ -98,33 +100,33 @@ class Drifts:
 class Falls:
     """Updates if the newest measured score is so many points below the model's first."""
 
-    points: float
-    kind: str = field(default="fall", init=False)
+    threshold: float
+    kind: ClassVar[str] = "fall"
 
     @property
     def name(self) -> str:
         """What it is called."""
-        return f"fall of {self.points:g} point{'' if self.points == 1 else 's'}"
+        return f"fall of {self.threshold:g} point{'' if self.threshold == 1 else 's'}"
 
     def updates(self, seen: Seen) -> bool:
         """Say whether it has fallen, as far as labels tell."""
         if not seen.scores:
             return False
-        return seen.scores[min(seen.scores)] - seen.scores[max(seen.scores)] > self.points
+        return seen.scores[min(seen.scores)] - seen.scores[max(seen.scores)] > self.threshold
 
 
 @dataclass(frozen=True)
 class Below:
     """Updates if the newest measured score is below a threshold, in points."""
 
-    score: float
-    kind: str = field(default="below", init=False)
+    threshold: float
+    kind: ClassVar[str] = "below"
 
     @property
     def name(self) -> str:
         """What it is called."""
-        return f"measured below {self.score:g}"
+        return f"measured below {self.threshold:g}"
 
     def updates(self, seen: Seen) -> bool:
         """Say whether it is low, as far as labels tell."""
-        return bool(seen.scores) and seen.scores[max(seen.scores)] < self.score
+        return bool(seen.scores) and seen.scores[max(seen.scores)] < self.threshold

@@ -2,18 +2,16 @@
 
 from collections.abc import Iterator
 
-from rich import box
 from rich.table import Table
-from rich.text import Text
 
 from onward.planning.intervals import Interval
 from onward.planning.plan import Plan, Priced
 from onward.planning.policies import Every, Never
-from onward.report.summary import MISSING
+from onward.report.numbers import MISSING
+from onward.report.plain_table import plain_table
 from onward.report.words import decision, joined, seeds, votes
 
-MOST_ROWS = 15
-_KINDS = ("never", "every", "drift", "fall", "below")
+_MOST_ROWS = 15
 
 
 def money(value: float) -> str:
@@ -71,47 +69,37 @@ def _times(updates: float) -> str:
     return "1 update" if updates == 1 else f"{updates:.3g} updates"
 
 
-def policies_table(plan: Plan, most: int = MOST_ROWS) -> Table:
+def policies_table(plan: Plan) -> Table:
     """Return what the cheapest policies would have cost, and the best of each kind."""
-    result = Table(
-        title=Text(plan.history.setting, style="bold"),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
+    result = plain_table(plan.history.setting)
     for heading in ("method", "update"):
         result.add_column(heading, no_wrap=True)
     for heading in ("updates", "for\nupdates", "for lost\npoints", "total", "95 %\ninterval"):
         result.add_column(heading, justify="right", no_wrap=True)
     result.add_column("against\nthe first")
-    for one in rows(plan, most):
-        if one.missing is not None:
-            result.add_row(one.method, one.policy.name, *[MISSING] * 5, f"lacks {one.missing}")
-            continue
-        style = "bold" if one is plan.best else ""
-        cells = [f"{one.updates:.3g}", *map(money, (one.update_cost, one.loss_cost, one.total))]
-        result.add_row(
-            one.method,
-            one.policy.name,
-            *cells,
-            between(one.interval),
-            verdict(plan, one),
-            style=style,
-        )
+    for one in shown(plan, _MOST_ROWS):
+        result.add_row(*cells(plan, one), style="bold" if one is plan.best else "")
     return result
 
 
-def rows(plan: Plan, most: int) -> list[Priced]:
+def cells(plan: Plan, one: Priced, best: str = "") -> list[str]:
+    """Return what is told of a policy; of the recommended one, ``best`` in place of a verdict."""
+    if one.missing is not None:
+        return [one.method, one.policy.name, *[MISSING] * 5, f"lacks {one.missing}"]
+    costs = map(money, (one.update_cost, one.loss_cost, one.total))
+    told = [f"{one.updates:.3g}", *costs, between(one.interval), _verdict(plan, one) or best]
+    return [one.method, one.policy.name, *told]
+
+
+def shown(plan: Plan, most: int) -> list[Priced]:
     """Return the policies to show: the cheapest, and the best of each kind for the best method."""
-    wanted = [plan.find(plan.best.method, kind) for kind in _KINDS]
     kept = [one for one in plan.policies[:most] if one.missing is None]
-    kept += [one for one in wanted if one is not None and one not in kept]
+    kept += [one for one in plan.best_of_each_kind() if one not in kept]
     kept += [one for one in plan.policies if one.missing is not None][:3]
     return kept
 
 
-def verdict(plan: Plan, one: Priced) -> str:
+def _verdict(plan: Plan, one: Priced) -> str:
     """Say how a policy does against the recommended one."""
     if one is plan.best:
         return ""

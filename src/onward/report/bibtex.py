@@ -24,6 +24,8 @@ from onward.report.summary import (
     by_setting,
     shown_metrics,
 )
+from onward.results.schema import Environment
+from onward.tasks import shown_of
 
 _FILE = Path(__file__).with_name("references.bib")
 # What catalogues call the papers of the benchmarks.
@@ -33,18 +35,20 @@ _FAMILIES = {
     "CLAD": "verwimp2023",
     "TiC": "garg2024",
 }
-_TASKS = {"many_labels": "IIRC", "boxes": "CLAD, Lin et al. 2014", "image_text": "TiC-CLIP"}
 _YEAR = 2026  # of this version
 _PAIRED = "Fisher 1935"
 _OWN = "Onward"
 _AUTHOR_YEAR = re.compile(r"([^\W\d_][\w-]+)(?: et al\.?,?| and [^\W\d_][\w-]+)? \(?(\d{4})\)?")
 
 
-def bibtex(summaries: Sequence[Summary]) -> str:
+def bibtex(summaries: Sequence[Summary], machines: Iterable[Environment] | None = None) -> str:
     """Return an entry for everything that these runs rest on.
 
     A comment says what each is for. What has no paper, or none that is known, is a comment too.
+    Whoever has read what the runs were begun with need not have it read again.
     """
+    if machines is None:
+        machines = environments(record for item in summaries for record in item.records)
     used: dict[str, list[str]] = {}
     unknown: list[str] = []
     for what, source in dict.fromkeys(_sources(summaries)):
@@ -54,7 +58,7 @@ def bibtex(summaries: Sequence[Summary]) -> str:
         if not keys and source != _OWN:
             unknown.append(f"% {what}: {source or 'no paper is named'}")
     parts = [f"% {', '.join(what)}\n{entries()[key]}" for key, what in used.items()]
-    parts.append(_onward(summaries))
+    parts.append(_onward(machines))
     return "\n\n".join([*parts, *(["\n".join(unknown)] if unknown else [])])
 
 
@@ -88,8 +92,8 @@ def _sources(summaries: Sequence[Summary]) -> Iterator[tuple[str, str]]:
     for setting in by_setting(summaries):
         spec = setting[0].spec
         yield f"benchmark {_plain(spec.benchmark)}", _benchmark(setting)
-        if spec.task in _TASKS:
-            yield f"scores of {spec.task}", _TASKS[spec.task]
+        if source := shown_of(spec.task).source:
+            yield f"scores of {spec.task}", source
         for name in shown_metrics(setting):
             yield f"metric {_plain(name)}", _metric(name)
     for item in summaries:
@@ -129,9 +133,8 @@ def _plain(text: str) -> str:
     return printable(text).replace("@", " ")
 
 
-def _onward(summaries: Iterable[Summary]) -> str:
-    records = [record for item in summaries for record in item.records]
-    versions = sorted({found.onward for found in environments(records)}) or [__version__]
+def _onward(machines: Iterable[Environment]) -> str:
+    versions = sorted({found.onward for found in machines}) or [__version__]
     return (
         "% what ran all of it\n"
         "@misc{onward,\n"

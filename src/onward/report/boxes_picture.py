@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from onward.report.figures import COLOURS, FAINT, INK, styled
+from onward.report.style import COLOURS, FAINT, INK, styled
 from onward.types import Array
 
 # What is shown of what was found.

@@ -27,7 +27,7 @@ def commands(specs: Iterable[RunSpec]) -> list[str]:
         for seeds_, names in by_seeds.items():
             chosen = [part for name in names for part in ("--method", name)]
             command = ["onward", "run", *words, *chosen, "--seeds", seeds_]
-            found.append(" ".join(map(shlex.quote, command)))
+            found.append(shlex.join(command))
     return found
 
 
@@ -55,8 +55,7 @@ def _words(spec: RunSpec) -> Iterator[str]:
         yield from ("--recipe", spec.recipe_name)
     if spec.recipe.get("model"):
         yield from ("--model", str(spec.recipe["model"]))
-    for name, value in {**spec.benchmark_options, **_of_protocol(spec)}.items():
-        yield from _option(_RENAMED.get(name, name), value)
+    yield from flags({**spec.benchmark_options, **_of_protocol(spec)})
     for name, value in spec.recipe_changes.items():
         yield from ("--training", _pair(name, value))
     for name, value in spec.method_options.items():
@@ -77,17 +76,19 @@ def _of_protocol(spec: RunSpec) -> dict[str, Any]:
     return {name: found for name, (found, default) in asked.items() if found != default}
 
 
-def _option(name: str, value: Any) -> Iterator[str]:
-    flag = f"--{name.replace('_', '-')}"
-    if value is True:
-        yield flag
-    elif isinstance(value, list):
-        for item in value:
-            yield from (flag, str(item))
-    elif value is False and name in _OTHERWISE:
-        yield _OTHERWISE[name]
-    elif value not in (None, False):
-        yield from (flag, str(value))
+def flags(options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield options of `onward.load` as the command line takes them."""
+    for name, value in options.items():
+        flag = f"--{_RENAMED.get(name, name).replace('_', '-')}"
+        if value is True:
+            yield flag
+        elif isinstance(value, list | tuple):
+            for item in value:
+                yield from (flag, str(item))
+        elif value is False and name in _OTHERWISE:
+            yield _OTHERWISE[name]
+        elif value not in (None, False):
+            yield from (flag, str(value))
 
 
 def _pair(name: str, value: Any) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onward.metrics.paired import Verdict, compare, seeds_to_decide
+from onward.report.numbers import percent, points
 from onward.report.summary import Measure, Summary
 from onward.report.words import decision, votes
 
@@ -49,8 +50,8 @@ class Comparison:
 
 def signed_points(gain: Measure) -> str:
     """Return a difference of scores in percentage points, with its deviation over seeds."""
-    mean = f"{100 * gain.mean:+.1f}".replace("-", "\N{MINUS SIGN}")
-    return mean if np.isnan(gain.deviation) else f"{mean} ± {100 * gain.deviation:.1f}"
+    mean = points(gain.mean)
+    return mean if np.isnan(gain.deviation) else f"{mean} ± {percent(gain.deviation)}"
 
 
 def compare_methods(a: Summary, b: Summary, metric: str) -> Comparison | None:

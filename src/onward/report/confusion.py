@@ -11,17 +11,18 @@ from matplotlib.image import AxesImage
 from onward.metrics.iirc_levels import confusion
 from onward.report.answers import Answers, answers
 from onward.report.labels import short
-from onward.report.style import FAINT, MAP, styled
+from onward.report.numbers import evenly
+from onward.report.style import FAINT, MAP, panels, styled
 from onward.results.record import RunRecord
 
 _TRUTH = "as it is"
+_MOMENTS = 4
 
 
-def moments(record: RunRecord, most: int = 4) -> list[int]:
-    """Return the first period, the last one and some between, at most so many."""
+def moments(record: RunRecord) -> list[int]:
+    """Return the first period, the last one and some between."""
     tested = sorted(record.decisions)
-    places = np.unique(np.linspace(0, len(tested) - 1, min(most, len(tested))).round().astype(int))
-    return [tested[place] for place in places]
+    return [tested[place] for place in evenly(len(tested), _MOMENTS)]
 
 
 @styled
@@ -64,22 +65,18 @@ def confusion_of_methods(records: Mapping[str, RunRecord], side: float = 3.1) ->
     """
     first = next(iter(records.values()))
     last = max(first.decisions)
-    panels: list[tuple[str, Answers, Any]] = [
+    shown: list[tuple[str, Answers, Any]] = [
         (label, seen, seen.said)
         for label, seen in ((label, answers(run, last)) for label, run in records.items())
     ]
-    panels.insert(0, (_TRUTH, panels[0][1], panels[0][1].true))
-    columns = min(4, len(panels))
-    rows = -(-len(panels) // columns)
-    size = (side * columns + 0.9, (side + 0.2) * rows + 0.5)
-    figure = Figure(figsize=size, layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False)
+    shown.insert(0, (_TRUTH, shown[0][1], shown[0][1].true))
+    figure, grid = panels(
+        len(shown), 4, lambda wide, high: (side * wide + 0.9, (side + 0.2) * high + 0.5)
+    )
     image = None
-    for at, (axes, (label, seen, said)) in enumerate(zip(grid.ravel(), panels, strict=False)):
-        image = _panel(axes, said, seen, names=at % columns == columns - 1)
+    for axes, (label, seen, said) in zip(grid.ravel(), shown, strict=False):
+        image = _panel(axes, said, seen, names=axes in grid[:, -1])
         axes.set_title(short(label), loc="left", fontsize=10, fontweight="bold")
-    for axes in grid.ravel()[len(panels) :]:
-        axes.set_axis_off()
     for axes in grid[:, 0]:
         axes.set_ylabel("true label", fontsize=8)
     _scale(figure, image, grid)

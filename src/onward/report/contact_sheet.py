@@ -13,6 +13,7 @@ PAPER = "#ffffff"
 INK = "#1f2328"
 FAINT = "#6e7781"
 RULE = "#e6e8eb"
+_SIDE = 32
 
 
 @cache
@@ -25,7 +26,6 @@ def contact_sheet(
     columns: Sequence[tuple[str, Sequence[Image.Image | None]]],
     dates: Sequence[str],
     *,
-    picture: int = 32,
     scale: int = 3,
 ) -> Image.Image:
     """Draw one column per thing and one row per date.
@@ -37,10 +37,9 @@ def contact_sheet(
         empty.
     dates
         The label of each row. A second line, after a line break, is drawn smaller and fainter.
-    picture
-        Side of a picture in pixels before enlarging; others are fitted to it.
     scale
-        How many times the pictures, and the type with them, are enlarged.
+        How many times the pictures, and the type with them, are enlarged; those that are not of 32
+        pixels are fitted to that.
 
     Returns
     -------
@@ -59,7 +58,7 @@ def contact_sheet(
                 f"column {caption!r}: expected {len(dates)} pictures, one for each date, found "
                 f"{len(pictures)}. Put None where a date has no picture"
             )
-    side = picture * scale
+    side = _SIDE * scale
     gap = side // 4
     strong = _font("DejaVuSans-Bold.ttf", round(side * 0.2))
     plain = _font("DejaVuSans.ttf", round(side * 0.145))

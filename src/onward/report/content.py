@@ -12,7 +12,7 @@ from onward.report.content_missing import missing
 from onward.report.content_stream import StreamView, stream_view
 from onward.report.content_table import results_table
 from onward.report.figures import score_limits
-from onward.report.provenance import StreamCard, environments, readable_card
+from onward.report.provenance import StreamCard, provenance
 from onward.report.published import PublishedRow
 from onward.report.style import COLOURS
 from onward.report.summary import Summary, by_setting, shown_metrics, summarise
@@ -44,7 +44,6 @@ class Setting:
 
     name: str
     heading: str
-    methods: int
     table: dict[str, Any]
     maps: dict[str, Any] | None
     curves: Sequence[Plot]
@@ -136,7 +135,9 @@ def _chapter(
     spec = settings[0][0].spec
     everyone = [summary for group in settings for summary in group]
     used = [record for summary in everyone for record in summary.records]
-    card, machines, before = readable_card(used), environments(used), room.studio.refused
+    # Every setting's runs are of one stream.
+    origin, before = provenance(used), room.studio.refused
+    card = origin.card
     figured = _figured(settings)
     palette = _palette(figured)
     numbers = {label: at for at, label in enumerate(dict.fromkeys(s.label for s in everyone))}
@@ -169,13 +170,13 @@ def _chapter(
             for label, colour in palette.items()
         ],
         findings=findings(settings, card),
-        missing=missing(records, settings),
+        missing=missing(records, settings, origin.damage),
         settings=told,
         stream=stream_view(card, room.strips, room.studio) if card else None,
         score=score_words(spec.task),
         commands=commands(record.spec for record in used),
         recipes=distinct,
-        environments=machines,
+        environments=origin.environments,
         undrawn=room.studio.refused - before,
     )
 
@@ -203,9 +204,8 @@ def _setting(
     return Setting(
         name=look.tag,
         heading=str(group[0].spec.protocol.get("summary", "")),
-        methods=len(group),
         table=table,
-        maps=maps(group, limits, look.numbers, room.cells),
+        maps=maps(group, limits, room.cells),
         curves=curves(shown, card, look, room.studio),
         costs=costs(shown, look, room.studio),
         pictures=drawn,

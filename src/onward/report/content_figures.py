@@ -1,7 +1,8 @@
 """The figures of a page: drawn while there is room, each with its words and its numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from markupsafe import Markup
@@ -11,14 +12,16 @@ from onward.errors import OnwardError
 from onward.report import figures
 from onward.report.decay import curve
 from onward.report.figures_cost import Cost, pareto, priced
+from onward.report.numbers import MISSING, percent
 from onward.report.over_time import WORDS, counted, course, where_to_look
 from onward.report.pictures import PICTURES
+from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard, years_by_distance
 from onward.report.rendering import data_uri
 from onward.report.style import to_png
-from onward.report.summary import MISSING, Summary, shown_metrics
+from onward.report.summary import Summary, headline
 from onward.report.themed import to_themed_svg
-from onward.report.words import metric_words, score_words
+from onward.report.words import capital, metric_words, score_words
 
 # A figure of thousands of paths is smaller, and faster to show, as an image.
 _LARGEST_SVG = 90_000
@@ -92,13 +95,10 @@ class Studio:
     room: int = 460_000
     most: int = 30
     drawn: int = 0
-    refused: int = field(default=0)
+    refused: int = 0
 
     def show(
-        self,
-        draw: Callable[[], Figure],
-        words: Plot,
-        methods: Mapping[str, int],
+        self, draw: Callable[[], Figure], words: Plot, methods: Mapping[str, int]
     ) -> list[Plot]:
         """Return the figure of some words, or nothing if there is no room for it."""
         if self.drawn >= self.most or self.room <= 0:
@@ -110,18 +110,15 @@ class Studio:
         if len(svg) > _LARGEST_SVG:
             image = data_uri(to_png(figure, dpi=110), "png")
         self.drawn += 1
-        shown = Plot(
-            title=words.title,
-            alt=words.alt,
-            caption=words.caption,
-            svg=None if image else svg,
-            image=image,
-            numbers=words.numbers,
-            choice=words.choice,
-            inches=float(figure.get_size_inches()[0]),
-        )
+        inches = float(figure.get_size_inches()[0])
+        shown = replace(words, svg=None if image else svg, image=image, inches=inches)
         self.room -= shown.size
         return [shown]
+
+    def show_picture(self, picture: Picture, methods: Mapping[str, int]) -> list[Plot]:
+        """Return a picture that is drawn already, or nothing if there is no room for it."""
+        words = Plot(picture.title, picture.alt, picture.caption)
+        return self.show(lambda: picture.figure, words, methods)
 
 
 @dataclass(frozen=True)
@@ -137,14 +134,10 @@ def curves(
     shown: Sequence[Summary], card: StreamCard | None, look: Look, studio: Studio
 ) -> list[Plot]:
     """Draw scores over time, and against the time between learning and testing."""
-    score = score_words(shown[0].spec.task)
     # A benchmark may have a picture of its own for this.
-    if card is not None and not {"next_period", "pooled"}.isdisjoint(card.pictures):
-        return _by_distance(shown, card, score, look, studio)
-    return [
-        *_over_time(shown, look, studio),
-        *_by_distance(shown, card, score, look, studio),
-    ]
+    own = card is not None and not {"next_period", "pooled"}.isdisjoint(card.pictures)
+    over_time = [] if own else _over_time(shown, look, studio)
+    return [*over_time, *_by_distance(shown, card, look, studio)]
 
 
 def _over_time(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plot]:
@@ -152,11 +145,11 @@ def _over_time(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plo
     if where is None or len(periods) < 2:
         return []
     score = counted(shown, where)
-    tested = f"{score[0].upper()}{score[1:]} on {WORDS[where]}"
+    tested = f"{capital(score)} on {WORDS[where]}"
     lines = [course(item, where) for item in shown]
-    rows = [[line.label, *map(_percent, line.mean)] for line in lines]
+    rows = [[line.label, *map(percent, line.mean)] for line in lines]
     ends = " ".join(
-        f"{line.label}: {_percent(known[0])} % to {_percent(known[-1])} %."
+        f"{line.label}: {percent(known[0])} % to {percent(known[-1])} %."
         for line in lines
         if len(known := line.mean[np.isfinite(line.mean)])
     )
@@ -173,7 +166,7 @@ def _over_time(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plo
 
 
 def _by_distance(
-    shown: Sequence[Summary], card: StreamCard | None, score: str, look: Look, studio: Studio
+    shown: Sequence[Summary], card: StreamCard | None, look: Look, studio: Studio
 ) -> list[Plot]:
     lines = [line for line in map(curve, shown) if len(line.by_distance) > 1]
     if not lines or shown[0].spec.protocol["tests"] == "last":
@@ -185,14 +178,14 @@ def _by_distance(
     rows = [
         [line.label]
         + [
-            _percent(line.by_distance[at].mean) if at in line.by_distance else MISSING
+            percent(line.by_distance[at].mean) if at in line.by_distance else MISSING
             for at in distances
         ]
         for line in lines
     ]
     ends = " ".join(
-        f"{line.label}: {100 * line.mean[0]:.1f} % at {line.distances[0]:+d}, "
-        f"{100 * line.mean[-1]:.1f} % at {line.distances[-1]:+d}."
+        f"{line.label}: {percent(line.mean[0])} % at {line.distances[0]:+d}, "
+        f"{percent(line.mean[-1])} % at {line.distances[-1]:+d}."
         for line in lines
     )
     words = Plot(
@@ -202,6 +195,7 @@ def _by_distance(
         alt=f"The score by distance in time. {ends}",
         numbers=Numbers(["percent", *(f"{at:+d}" if at else "0" for at in distances)], rows),
     )
+    score = score_words(shown[0].spec.task)
     return studio.show(
         lambda: figures.accuracy_by_distance(lines, look.palette, years, score), words, look.numbers
     )
@@ -209,7 +203,7 @@ def _by_distance(
 
 def costs(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plot]:
     """Draw the headline quality against CPU time and against arithmetic, with the Pareto front."""
-    metric = next(iter(shown_metrics(shown)), None)
+    metric = headline(shown)
     if metric is None:
         return []
     name, what = metric_words(metric)
@@ -226,27 +220,23 @@ def costs(shown: Sequence[Summary], look: Look, studio: Studio) -> list[Plot]:
         words = Plot(
             title=f"Quality against {title}",
             choice=title,
-            caption=f"{name[0].upper()}{name[1:]} ({what}) with one standard deviation over "
+            caption=f"{capital(name)} ({what}) with one standard deviation over "
             "seeds. The dashed line joins the methods that no other beats on both counts: "
             f"{', '.join(front)}. A marker's area grows with the samples that a method keeps.",
             alt=f"{name} against {title}: "
             + ", ".join(f"{row[0]} {row[1]} % for {row[2]}" for row in rows),
             numbers=Numbers(["method", f"{name}, %", title], rows),
         )
-        found += studio.show(
-            _cost_figure(shown, look, metric, cost, f"{score_words(shown[0].spec.task)}, {name}"),
-            words,
-            look.numbers,
+        draw = partial(
+            figures.quality_against_cost,
+            shown,
+            look.palette,
+            metric=metric,
+            cost=cost,
+            quality=f"{score_words(shown[0].spec.task)}, {name}",
         )
+        found += studio.show(draw, words, look.numbers)
     return found
-
-
-def _cost_figure(
-    shown: Sequence[Summary], look: Look, metric: str, cost: Cost, quality: str
-) -> Callable[[], Figure]:
-    return lambda: figures.quality_against_cost(
-        shown, look.palette, metric=metric, cost=cost, quality=quality
-    )
 
 
 def pictures(
@@ -265,14 +255,5 @@ def pictures(
             notes.append(f"The picture {name!r} could not be drawn: {error}.")
             continue
         for picture in drawn:
-            words = Plot(picture.title, picture.alt, picture.caption)
-            found += studio.show(_given(picture.figure), words, look.numbers)
+            found += studio.show_picture(picture, look.numbers)
     return found, notes
-
-
-def _given(figure: Figure) -> Callable[[], Figure]:
-    return lambda: figure
-
-
-def _percent(value: float) -> str:
-    return MISSING if np.isnan(value) else f"{100 * value:.1f}"

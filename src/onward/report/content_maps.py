@@ -1,6 +1,6 @@
 """Score matrices as numbers for the page, which draws them as tables on one colour scale."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +38,6 @@ def scales() -> dict[str, list[str]]:
 def maps(
     group: Sequence[Summary],
     limits: tuple[float, float],
-    numbers: Mapping[str, int],
     cells: Cells,
 ) -> dict[str, Any] | None:
     """Return the mean score matrices of a setting; None if it has none.
@@ -52,8 +51,6 @@ def maps(
         One setting's methods, the best first.
     limits
         The ends of the colour scale, the same for all settings of a chapter.
-    numbers
-        What figures and tables know each label by.
     cells
         What is left of the page's room; it is used up here.
     """
@@ -75,12 +72,7 @@ def maps(
         "low": _tenths(np.array([limits[0]]))[0],
         "high": _tenths(np.array([limits[1]]))[0],
         "methods": [
-            {
-                "label": item.label,
-                "method": numbers[item.label],
-                "cells": _tenths(item.matrix[rows].ravel()),
-            }
-            for item in shown
+            {"label": item.label, "cells": _tenths(item.matrix[rows].ravel())} for item in shown
         ],
         "first": 0 if base else min(1, len(labels) - 1),
         "second": base,

@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Sequence
 
 from onward.report.commands import seed_range
-from onward.report.provenance import damage
 from onward.report.summary import Summary, unfinished
 from onward.results.record import RunRecord
 
 _MOST = 12
 
 
-def missing(records: Iterable[RunRecord], settings: Sequence[Sequence[Summary]]) -> list[str]:
+def missing(
+    records: Iterable[RunRecord], settings: Sequence[Sequence[Summary]], damage: Sequence[str]
+) -> list[str]:
     """Say which runs are not finished, which seeds some methods lack, and which files are damaged.
 
     Parameters
@@ -19,6 +20,8 @@ def missing(records: Iterable[RunRecord], settings: Sequence[Sequence[Summary]])
         All runs of a chapter.
     settings
         What was made of the complete ones.
+    damage
+        What their folders should tell, but cannot be read.
     """
     pending: dict[tuple[str, str, str], list[RunRecord]] = {}
     for record in unfinished(records):
@@ -37,8 +40,7 @@ def missing(records: Iterable[RunRecord], settings: Sequence[Sequence[Summary]])
             lacking = everyone - set(item.seeds)
             if lacking:
                 found.append(f"{item.label} ({item.protocol}), {_seeds(lacking)}: no complete run")
-    # Every setting's runs are of one stream.
-    found += damage([record for group in settings for item in group for record in item.records])
+    found += damage
     if len(found) > _MOST:
         return [*found[:_MOST], f"and {len(found) - _MOST} more"]
     return found

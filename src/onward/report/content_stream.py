@@ -4,11 +4,11 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from PIL import Image
 
 from onward.report import figures
 from onward.report.content_figures import Numbers, Plot, Studio
+from onward.report.numbers import evenly
 from onward.report.provenance import CardPeriod, StreamCard
 from onward.report.rendering import data_uri
 
@@ -72,15 +72,12 @@ def stream_view(card: StreamCard, most_strips: int, studio: Studio) -> StreamVie
 
 
 def _strips(card: StreamCard, most: int) -> list[Strip]:
-    there = [at for at in range(len(card.periods)) if card.strip(at) is not None]
-    places = np.unique(np.linspace(0, len(there) - 1, min(most, len(there))).round().astype(int))
-    found = []
-    for at in (there[place] for place in places):
-        content = card.strip(at)
-        if content is not None:
-            period = card.periods[at]
-            found.append(Strip(period.name, _when(period), data_uri(_smaller(content), "webp")))
-    return found
+    kept = [(period, card.strip(at)) for at, period in enumerate(card.periods)]
+    there = [(period, content) for period, content in kept if content is not None]
+    return [
+        Strip(period.name, _when(period), data_uri(_smaller(content), "webp"))
+        for period, content in (there[place] for place in evenly(len(there), most))
+    ]
 
 
 def _smaller(png: bytes) -> bytes:
@@ -103,7 +100,7 @@ def _when(period: CardPeriod) -> list[str]:
 
 
 def _mix(card: StreamCard, studio: Studio) -> list[Plot]:
-    names = {name for period in card.periods for name in period.classes}
+    names = dict.fromkeys(name for period in card.periods for name in period.classes)
     if not 1 < len(names) <= _MOST_CLASSES or len(card.periods) > _MOST_PERIODS:
         return []
     mix = {period.name: period.classes for period in card.periods}

@@ -1,27 +1,22 @@
 """Several models on dated tests: tables for the terminal, pictures, and a page."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from rich.table import Table
 
-from onward.files import storage, write_atomic
 from onward.report.evaluation import empty_table
+from onward.report.numbers import MISSING, percent
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from onward.evaluation.dated import Course, Dated, Estimate
 
 _ALL = "all"
 _MOST_PANELS = 12
-_TICKS = 9
 
 
 @dataclass(frozen=True)
@@ -42,7 +37,7 @@ def tables(found: "Dated") -> Iterator[Table]:
         for course in courses:
             result.add_column(course.model, justify="right")
         for at, name in enumerate(found.periods):
-            result.add_row(name, *(_percent(course.scores[at]) for course in courses))
+            result.add_row(name, *(percent(course.scores[at]) for course in courses))
         yield result
     gaps = empty_table(f"old and new, from {found.periods[found.split]} on", "test")
     for heading in ("about", "model"):
@@ -65,7 +60,7 @@ def sentences(found: "Dated") -> Iterator[str]:
             sure = "" if gap.decides else ", which may be none"
             way = "higher" if gap.value < 0 else "lower"
             yield (
-                f"{course.model}: {_percent(abs(gap.value))} points {way} {new} than before (gap "
+                f"{course.model}: {percent(abs(gap.value))} points {way} {new} than before (gap "
                 f"{_between(gap)}){sure}"
             )
     for one, other in found.pairs():
@@ -84,7 +79,8 @@ def write_dated_page(
 ) -> None:
     """Write one page: accuracy by period, a curve for each model, and the gaps in numbers."""
     from onward.report.content_figures import Numbers, Plot, Studio
-    from onward.report.rendering import render
+    from onward.report.dated_picture import by_period
+    from onward.report.rendering import write
 
     studio, cutoffs = Studio(), {one.label: one.learned_upto for one in models}
     numbers = {label: at for at, label in enumerate(sorted(cutoffs))}
@@ -94,14 +90,14 @@ def write_dated_page(
             title=_title(test, about),
             caption=_caption(test, about, courses),
             alt=". ".join(
-                f"{course.model}: gap {_percent(found.gap(course).value)} points"
+                f"{course.model}: gap {percent(found.gap(course).value)} points"
                 for course in courses
             ),
             numbers=Numbers(
                 ["model", *found.periods, "gap", "95 % interval"],
                 [
-                    [course.model, *map(_percent, course.scores),
-                     _percent(found.gap(course).value), _between(found.gap(course))]
+                    [course.model, *map(percent, course.scores),
+                     percent(found.gap(course).value), _between(found.gap(course))]
                     for course in courses
                 ],
             ),
@@ -109,7 +105,8 @@ def write_dated_page(
         draw = partial(by_period, found, courses, cutoffs)
         plots += studio.show(draw, words, numbers)
     head = ["model", "test", "about", "questions", "old", "new", "gap", "95 % interval"]
-    text = render(
+    write(
+        out,
         "dated.html.j2",
         (),
         title="When did it stop reading the news?",
@@ -122,55 +119,6 @@ def write_dated_page(
         rows=[_row(found, course) for course in found.courses],
         notes=notes,
     )
-    with storage(out):
-        write_atomic(out, text.encode())
-
-
-def by_period(
-    found: "Dated", courses: Sequence["Course"], cutoffs: Mapping[str, str | None]
-) -> "Figure":
-    """Draw scores by period, a curve for each model; a ring is around its cut-off, where known."""
-    from matplotlib.figure import Figure
-
-    from onward.report.labels import label_ends
-    from onward.report.style import FAINT, colours, percent_axis, styled
-
-    def draw() -> Figure:
-        figure = Figure(figsize=(6.2, 3.7), layout="constrained")
-        axes = figure.subplots()
-        palette, ends = colours(found.models), {}
-        for course in courses:
-            known = np.flatnonzero(np.isfinite(course.scores))
-            if not len(known):
-                continue
-            low, high = (100 * bound[known] for bound in course.bounds())
-            colour, name = palette[course.model], course.model
-            axes.fill_between(known, low, high, color=colour, alpha=0.12, lw=0, gid=name)
-            mean = 100 * course.scores[known]
-            axes.plot(known, mean, color=colour, lw=2, marker="o", ms=4, gid=name)
-            ends[course.model] = (float(known[-1]), float(100 * course.scores[known[-1]]))
-            _ring(axes, found, course, cutoffs.get(course.model), palette[course.model])
-        axes.axvline(found.split - 0.5, color=FAINT, lw=0.8, ls=(0, (3, 3)))
-        every = max(1, -(-len(found.periods) // _TICKS))
-        shown = list(range(0, len(found.periods), every))
-        axes.set_xticks(shown, [found.periods[at] for at in shown])
-        percent_axis(axes, "right first answers")
-        axes.spines["left"].set_visible(False)
-        axes.tick_params(axis="y", length=0)
-        axes.set_xlabel("tested on")
-        label_ends(axes, ends, palette, side="right")
-        return figure
-
-    return styled(draw)()
-
-
-def _ring(
-    axes: "Axes", found: "Dated", course: "Course", learned_upto: str | None, colour: str
-) -> None:
-    if learned_upto in found.periods:
-        at = found.periods.index(learned_upto)
-        height = 100 * course.scores[at]
-        axes.plot([at], [height], "o", ms=11, mfc="none", mec=colour, mew=1.6)
 
 
 def _groups(found: "Dated") -> dict[tuple[str, str], list["Course"]]:
@@ -198,16 +146,12 @@ def _row(found: "Dated", course: "Course") -> list[str]:
     ends = (course.over(found.old).value, course.over(found.new).value, gap.value)
     about = "" if course.about == _ALL else course.about
     asked = f"{int(course.questions.sum()):,}"
-    return [course.model, course.test, about, asked, *map(_percent, ends), _between(gap)]
-
-
-def _percent(value: float) -> str:
-    return "\N{EN DASH}" if math.isnan(value) else f"{100 * value:.1f}"
+    return [course.model, course.test, about, asked, *map(percent, ends), _between(gap)]
 
 
 def _signed(value: float) -> str:
-    return "\N{EN DASH}" if math.isnan(value) else f"{100 * value:+.1f}"
+    return MISSING if math.isnan(value) else f"{100 * value:+.1f}"
 
 
 def _between(found: "Estimate") -> str:
-    return f"{_percent(found.low)} to {_percent(found.high)}"
+    return f"{percent(found.low)} to {percent(found.high)}"

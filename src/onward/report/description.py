@@ -11,31 +11,29 @@ from numpy.typing import NDArray
 
 from onward.data.near_duplicates import Progress, fingerprints, seen_before
 from onward.errors import OnwardError
+from onward.metrics.drift import total_variation
+from onward.report.commands import flags
 from onward.types import Benchmark, Split, Stream, Undivided
 
 _FEW = 30
 _METHODS = ("finetune", "cumulative", "er")
 
 
-def describe(
-    benchmark: Benchmark, seed: int = 0, progress: Progress = lambda done: None
-) -> dict[str, Any]:
+def describe(benchmark: Benchmark, progress: Progress = lambda done: None) -> dict[str, Any]:
     """Return a description as plain data.
 
     Parameters
     ----------
     benchmark
         What ``onward.load("yours", …)`` returned.
-    seed
-        Whose split is looked at.
     progress
         Called with how many more images have been read.
     """
-    stream, refused = _cut(benchmark, seed)
+    stream, refused = _cut(benchmark)
     classes = stream[-1].classes
     counts = _counts(stream, benchmark.protocol.split)
     numbers = benchmark.card.numbers
-    drift = label_drift(counts)
+    drift = [None, *(total_variation(before, after) for before, after in pairwise(counts))]
     found = {
         "title": benchmark.card.title,
         "digest": benchmark.raw.digest,
@@ -51,7 +49,7 @@ def describe(
                 "samples": int(counts[index].sum()),
                 "train": len(period.train),
                 "test": len(period.test),
-                "drift": None if index == 0 else float(drift[index - 1]),
+                "drift": drift[index],
                 "classes": dict(zip(classes, counts[index].tolist(), strict=True)),
             }
             for index, period in enumerate(stream)
@@ -76,36 +74,17 @@ _UNDERSTOOD = (
 )
 
 
-def label_drift(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the total variation distance between the label mixes of neighbouring periods.
-
-    ½ Σ |p - q|: 0 if the mix is the same, 1 if no class is in both.
-
-    Parameters
-    ----------
-    counts
-        Samples of each period (rows) and class (columns).
-
-    Examples
-    --------
-    >>> label_drift(np.array([[5, 5, 0], [5, 0, 5]])).tolist()
-    [0.5]
-    """
-    share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
-    return np.asarray(np.abs(np.diff(share, axis=0)).sum(1) / 2)
-
-
-def _cut(benchmark: Benchmark, seed: int) -> tuple[Stream, list[str]]:
+def _cut(benchmark: Benchmark) -> tuple[Stream, list[str]]:
     """Return a stream, and why a run would refuse it, if so.
 
     It is cut from the raw table: a description needs no inputs.
     """
     try:
-        return benchmark.cut(benchmark.raw, benchmark.protocol, seed), []
+        return benchmark.cut(benchmark.raw, benchmark.protocol, 0), []
     except OnwardError as error:
         # Under another name, a table is cut and not judged.
         raw = replace(benchmark.raw, digest="")
-        return benchmark.cut(raw, benchmark.protocol, seed), [str(error)]
+        return benchmark.cut(raw, benchmark.protocol, 0), [str(error)]
 
 
 def _counts(stream: Stream, split: Split) -> NDArray[np.int64]:
@@ -214,13 +193,6 @@ def next_command(data: str, options: Mapping[str, Any]) -> str:
     options
         What else was typed, by the names of `onward.load`.
     """
-    words = ["onward run yours --data", shlex.quote(data)]
-    for name, value in options.items():
-        flag = "--" + name.removesuffix("s" if name == "feature_columns" else "").replace("_", "-")
-        if isinstance(value, bool):
-            words.append(flag if value else "--month-first")
-            continue
-        for one in value if isinstance(value, list | tuple) else [value]:
-            words += [flag, shlex.quote(str(one))]
-    words += [f"--method {name}" for name in _METHODS]
-    return " ".join([*words, "--seeds 0-4"])
+    words = ["onward", "run", "yours", "--data", data, *flags(options)]
+    words += [word for name in _METHODS for word in ("--method", name)]
+    return shlex.join([*words, "--seeds", "0-4"])

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from onward.errors import first_few
+from onward.report.plain_table import plain_table
 
 _CLASSES = 6
 _WIDTH = 9
@@ -85,7 +85,7 @@ def _periods(found: Mapping[str, Any]) -> Table:
     shown = sorted(totals, key=lambda name: -totals[name])[:most_shown]
     others = len(totals) - len(shown)
     most = max(period["samples"] for period in periods)
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = plain_table()
     table.add_column("period", no_wrap=True)
     table.add_column("samples", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)

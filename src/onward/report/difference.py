@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from onward.report.comparison import Comparison, compare_methods
 from onward.report.disagreement import Disagreement, disagreements
 from onward.report.fields import Change, changes, flat
-from onward.report.formats import number
+from onward.report.numbers import finite
 from onward.report.provenance import environments
 from onward.report.sides import Group
-from onward.report.summary import COSTS, Measure, Summary, shown_metrics
+from onward.report.summary import COSTS, Measure, Summary, mean_cost, shown_metrics
 from onward.results.record import RunRecord
 
 _LARGEST = 5
@@ -172,16 +172,8 @@ def _environment(a: Group, b: Group) -> list[Change]:
 
 
 def _cost(a: Group, b: Group) -> list[Change]:
-    found = []
-    for group in (a, b):
-        spent = [record.cost for record in group.records if record.cost is not None]
-        names = (*COSTS, "peak_memory_bytes")
-        found.append(
-            {name: float(np.mean([getattr(cost, name) for cost in spent])) for name in names}
-            if spent
-            else {}
-        )
-    return changes(found[0], found[1])
+    names = (*COSTS, "peak_memory_bytes")
+    return changes(mean_cost(a.records, names), mean_cost(b.records, names))
 
 
 def _metrics(a: Group, b: Group, *, comparable: bool) -> list[MetricDifference]:
@@ -227,9 +219,9 @@ def _metric_json(one: MetricDifference) -> dict[str, Any]:
     paired = one.paired
     return {
         "metric": one.name,
-        "a": number(one.a.mean),
-        "b": number(one.b.mean),
-        "difference": number(one.a.mean - one.b.mean if paired is None else paired.gain.mean),
+        "a": finite(one.a.mean),
+        "b": finite(one.b.mean),
+        "difference": finite(one.a.mean - one.b.mean if paired is None else paired.gain.mean),
         "seeds": [] if paired is None else list(paired.seeds),
         "answer": None if paired is None else paired.verdict.answer,
         "p": None if paired is None else paired.verdict.p,

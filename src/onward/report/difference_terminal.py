@@ -12,12 +12,12 @@ from onward.report.comparison import signed_points
 from onward.report.difference import Cell, Difference, MetricDifference
 from onward.report.disagreement import Disagreement
 from onward.report.fields import Change, printable, value_text
+from onward.report.numbers import percent, points
 from onward.report.sheet import COST_WORDS, short_number
 from onward.report.sides import Group
 from onward.report.summary import Measure
 from onward.report.words import decision, metric_words, seeds
 
-_MINUS = "\N{MINUS SIGN}"
 _COSTS = COST_WORDS | {"samples": "samples read", "peak_memory_bytes": "peak memory, bytes"}
 
 
@@ -129,8 +129,7 @@ def _cells(found: Sequence[Cell]) -> Table:
         tested = cell.test if cell.tested_on is None else cell.tested_on
         if cell.tested_on is not None and cell.test != "period":
             tested += f" ({cell.test})"
-        points = f"{100 * cell.difference:+.1f}".replace("-", _MINUS)
-        scores = (f"{100 * cell.a:.1f}", f"{100 * cell.b:.1f}", points)
+        scores = (percent(cell.a), percent(cell.b), points(cell.difference))
         table.add_row(Text(printable(cell.learned_upto)), Text(printable(tested)), *scores)
     return table
 

@@ -1,15 +1,14 @@
 """Where two runs answered differently, sample by sample."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from onward.results.predictions import STATIC, judged
 from onward.results.record import RunRecord
-from onward.tasks.many_labels import label_sets
+from onward.tasks import shown_of
 from onward.types import Array
 
 _FIRST = 5
@@ -118,7 +117,8 @@ def _as_wide(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _count(found: dict[str, Disagreement], part: _Part, run: RunRecord, period: int) -> None:
-    asks, right = _judge(run.spec.task, part)
+    judge = shown_of(run.spec.task)
+    asks, right = judge.asks(part.targets), judge.right
     differ = (part.a != part.b).reshape(len(part.a), -1).any(1) & asks
     for test in dict.fromkeys(part.tests.tolist()):
         mine = (part.tests == test) & asks
@@ -126,47 +126,11 @@ def _count(found: dict[str, Disagreement], part: _Part, run: RunRecord, period: 
         one.answers += int(mine.sum())
         one.different += int((differ & mine).sum())
         if right is not None:
-            (a, b), before = right, (one.only_a or 0, one.only_b or 0)
-            one.only_a = before[0] + int((mine & a & ~b).sum())
-            one.only_b = before[1] + int((mine & b & ~a).sum())
+            a, b = right(part.a, part.targets), right(part.b, part.targets)
+            one.only_a = (one.only_a or 0) + int((mine & a & ~b).sum())
+            one.only_b = (one.only_b or 0) + int((mine & b & ~a).sum())
         names = run.spec.periods
         for at in np.flatnonzero(differ & mine)[: _FIRST - len(one.first)]:
             on = int(part.tested_on[at])
             tested = None if on == STATIC else names[on]
             one.first.append(Sample(run.spec.seed, names[period], tested, str(part.ids[at])))
-
-
-_Right = Callable[[Array, Array], NDArray[np.bool_]]
-
-
-def _one_label(said: Array, targets: Array) -> NDArray[np.bool_]:
-    return np.asarray(said == targets)
-
-
-def _many_labels(said: Array, targets: Array) -> NDArray[np.bool_]:
-    return np.asarray((said == label_sets(targets, said.shape[1])).all(1))
-
-
-def _image_text(said: Array, targets: Array) -> NDArray[np.bool_]:
-    # The first column says who asks, the second is the best candidate.
-    return np.asarray((said[:, 1:2] == np.where(targets < 0, -2, targets)).any(1))
-
-
-_RIGHT: Mapping[str, _Right] = {
-    "one_label": _one_label,
-    "many_labels": _many_labels,
-    "image_text": _image_text,
-}
-
-
-def _judge(
-    task: str, part: _Part
-) -> tuple[NDArray[np.bool_], tuple[NDArray[np.bool_], NDArray[np.bool_]] | None]:
-    """Return which samples ask for an answer, and which answers of either side are right."""
-    asks: NDArray[np.bool_] = np.ones(len(part.ids), np.bool_)
-    if task == "image_text":
-        asks = np.asarray((part.targets >= 0).any(1))
-    judge = _RIGHT.get(task)
-    if judge is None:
-        return asks, None
-    return asks, (judge(part.a, part.targets), judge(part.b, part.targets))

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from onward.data.soda_words import CATEGORIES, CITIES, LOCATIONS, PERIODS, WEATHERS
 from onward.report.labels import spread_apart
-from onward.report.style import COLOURS, FAINT, INK, RULE, styled
+from onward.report.style import COLOURS, FAINT, INK, open_left, panels, ruled, styled
 from onward.report.summary import TEST
 from onward.results import predictions
 from onward.results.record import RunRecord
@@ -42,24 +42,6 @@ class _Answered(NamedTuple):
     right: Array
 
 
-def accuracy_by(
-    records: Sequence[RunRecord], objects: pa.Table | None, column: str
-) -> dict[str, Array]:
-    """Return the share of right answers, by value of a column, after each period, as a mean.
-
-    Parameters
-    ----------
-    records
-        Runs of one method, which kept their predictions.
-    objects
-        What was tested, and perhaps more: `id` and the column.
-    column
-        Such as ``weather``; ``label`` needs no objects.
-    """
-    periods = len(records[0].spec.periods)
-    return _by([_answers(record) for record in records], objects, column, periods)
-
-
 def _answers(record: RunRecord) -> list[_Answered]:
     found = []
     for learned_upto, (table, classes) in record.decisions.items():
@@ -73,6 +55,7 @@ def _answers(record: RunRecord) -> list[_Answered]:
 def _by(
     runs: Sequence[Sequence[_Answered]], objects: pa.Table | None, column: str, periods: int
 ) -> dict[str, Array]:
+    """Return the share of right answers, by value of a column, after each period, as a mean."""
     values: dict[str, str] = {}
     if objects is not None and column != _CLASS:
         pairs = zip(*(objects.column(name).to_pylist() for name in ("id", column)), strict=True)
@@ -97,6 +80,8 @@ def panels_of(
 ) -> dict[str, dict[str, Array]]:
     """Return the lines of each panel by its heading, those of classes first.
 
+    A line is the share of right answers after each period, as a mean over runs.
+
     Parameters
     ----------
     records
@@ -119,13 +104,13 @@ def panels_of(
 
 @styled
 def drive_picture(
-    panels: Mapping[str, Mapping[str, Array]], periods: Sequence[str], title: str, columns: int = 5
+    known: Mapping[str, Mapping[str, Array]], periods: Sequence[str], title: str, columns: int = 5
 ) -> Figure:
     """Draw how many objects are named rightly after each day and night, by class and by domain.
 
     Parameters
     ----------
-    panels
+    known
         What `panels_of` returned.
     periods
         What they are called; those that end in "night" are shaded.
@@ -138,16 +123,12 @@ def drive_picture(
     ----------
     CLAD, Figure 3.
     """
-    columns = min(columns, len(panels))
-    rows = -(-len(panels) // columns)
-    size = (3.3 * columns, 3.9 * rows + 0.5)
-    figure = Figure(figsize=size, layout="constrained")
-    grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
-    for axes, (heading, lines) in zip(grid.ravel(), panels.items(), strict=False):
+    figure, grid = panels(
+        len(known), columns, lambda wide, high: (3.3 * wide, 3.9 * high + 0.5), sharey=True
+    )
+    for axes, (heading, lines) in zip(grid.ravel(), known.items(), strict=False):
         _panel(axes, lines, periods)
         axes.set_title(heading, loc="left", fontsize=11, fontweight="bold")
-    for axes in grid.ravel()[len(panels) :]:
-        axes.set_axis_off()
     for axes in grid[:, 0]:
         axes.set_ylabel("right answers on the test, %", color=FAINT, fontsize=10)
     figure.suptitle(title, x=0.01, ha="left", color=FAINT)
@@ -175,10 +156,8 @@ def _panel(axes: Axes, lines: Mapping[str, Array], periods: Sequence[str]) -> No
     axes.set(xlim=(-0.5, last + 0.5), ylim=(0, 100))
     axes.set_xticks(range(len(periods)), [name.replace(" ", "\n") for name in periods])
     axes.tick_params(axis="x", length=0, labelsize=7, labelcolor=INK)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", color=RULE, lw=0.8)
-    axes.set_axisbelow(True)
-    axes.spines["left"].set_visible(False)
+    ruled(axes)
+    open_left(axes)
 
 
 def _names(table: pa.Table, column: str) -> Array:

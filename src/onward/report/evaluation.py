@@ -4,9 +4,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.table import Table
-from rich.text import Text
+
+from onward.report.numbers import percent
+from onward.report.plain_table import plain_table
 
 if TYPE_CHECKING:
     from onward.evaluation.evaluate import Evaluation
@@ -50,14 +51,14 @@ def remarks(found: "Evaluation") -> Iterator[str]:
             min(by_period, key=by_period.__getitem__),
         )
         yield (
-            f"R@1, test {usual}: highest for {best} ({_percent(by_period[best])}), lowest for "
-            f"{worst} ({_percent(by_period[worst])})"
+            f"R@1, test {usual}: highest for {best} ({percent(by_period[best])}), lowest for "
+            f"{worst} ({percent(by_period[worst])})"
         )
     if found.tasks is None:
         return
     for name, one in found.tasks.averages.items():
         if not math.isnan(one.value):
-            yield f"{name}: {_percent(one.value)}, the mean of {', '.join(one.of)}"
+            yield f"{name}: {percent(one.value)}, the mean of {', '.join(one.of)}"
         elif one.of:
             yield f"{name}: none, for lack of {', '.join(one.lacking or one.of)}"
     if found.tasks.absent:
@@ -73,10 +74,10 @@ def _table(title: str, first: str, rows: "Mapping[str, Outcome]") -> Table:
     for heading in (*columns, *([_PER_CLASS] if per_class else []), *parts):
         result.add_column(heading, justify="right", no_wrap=True)
     for name, one in rows.items():
-        cells = [_percent(one.scores[key]) for key in columns.values()]
+        cells = [percent(one.scores[key]) for key in columns.values()]
         if per_class:
-            cells.append(_percent(_mean(one.by_class)))
-        cells += [_percent(one.by_part.get(part, math.nan)) for part in parts]
+            cells.append(percent(_mean(one.by_class)))
+        cells += [percent(one.by_part.get(part, math.nan)) for part in parts]
         result.add_row(name, *cells)
     return result
 
@@ -86,22 +87,16 @@ def _tasks(found: "StaticOutcome") -> Table:
     for heading in ("score", "metric", "samples", "parts of its classes"):
         result.add_column(heading, justify="right" if heading in ("score", "samples") else "left")
     for name, task in found.tasks.items():
-        parts = [f"{part} {_percent(value)}" for part, value in task.outcome.by_part.items()]
+        parts = [f"{part} {percent(value)}" for part, value in task.outcome.by_part.items()]
         result.add_row(
-            name, _percent(task.score), task.metric, str(task.outcome.samples), ", ".join(parts)
+            name, percent(task.score), task.metric, str(task.outcome.samples), ", ".join(parts)
         )
     return result
 
 
 def empty_table(title: str, first: str) -> Table:
     """Return a table with a title and its first column."""
-    result = Table(
-        title=Text(title, style="bold"),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
+    result = plain_table(title)
     result.add_column(first, no_wrap=True)
     return result
 
@@ -109,7 +104,3 @@ def empty_table(title: str, first: str) -> Table:
 def _mean(values: Mapping[str, float]) -> float:
     there = [value for value in values.values() if not math.isnan(value)]
     return sum(there) / len(there) if there else math.nan
-
-
-def _percent(value: float) -> str:
-    return "\N{EN DASH}" if math.isnan(value) else f"{100 * value:.1f}"

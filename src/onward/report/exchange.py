@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 
 from onward.errors import OnwardError, unknown
 from onward.files import storage, write_atomic
-from onward.report.formats import as_text, number
+from onward.report.formats import as_text, who
+from onward.report.numbers import finite
 from onward.report.summary import Summary, method_labels
 from onward.results.collect import LeftOut, collect
 from onward.results.read import find_folders, read_spec
@@ -148,17 +149,9 @@ class _Runs:
 def _about(record: RunRecord, label: str) -> dict[str, Any]:
     spec = record.spec
     return {
+        **who(spec, label),
         "run": spec.hash,
-        "benchmark": spec.benchmark,
-        "data": spec.data,
-        "data_digest": spec.data_digest,
         "task": spec.task,
-        "protocol": spec.protocol.get("name"),
-        "recipe": spec.recipe_name,
-        "limits": as_text(spec.limits),
-        "method": spec.method,
-        "label": label,
-        "options": as_text(spec.method_options),
         "recipe_changes": as_text(spec.recipe_changes),
         "seed": spec.seed,
         "complete": record.complete,
@@ -177,7 +170,7 @@ def _scores(record: RunRecord, label: str) -> Iterator[dict[str, Any]]:
             "samples": score.samples,
         }
         for name, value in score.scores.items():
-            yield {**about, **where, "metric": name, "value": number(value)}
+            yield {**about, **where, "metric": name, "value": finite(value)}
     for point in record.points:
         for name, value in point.scores.items():
             yield {
@@ -185,7 +178,7 @@ def _scores(record: RunRecord, label: str) -> Iterator[dict[str, Any]]:
                 "seen": point.seen,
                 "test": point.test,
                 "metric": name,
-                "value": number(value),
+                "value": finite(value),
             }
 
 
@@ -194,8 +187,8 @@ def _run(record: RunRecord, label: str) -> dict[str, Any]:
     cost = (record.cost or Cost()).model_dump()
     return {
         **_about(record, label),
-        **{name: number(measure.mean) for name, measure in alone.metrics.items()},
-        **{f"static_{name}": number(measure.mean) for name, measure in alone.static.items()},
+        **{name: finite(measure.mean) for name, measure in alone.metrics.items()},
+        **{f"static_{name}": finite(measure.mean) for name, measure in alone.static.items()},
         **cost,
     }
 

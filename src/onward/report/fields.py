@@ -77,8 +77,18 @@ def value_text(value: Any) -> str:
     if value is None:
         return "none"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = printable(text)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return shortened(printable(text), _LONGEST)
+
+
+def shortened(text: str, most: int) -> str:
+    """Cut off what is behind so many letters.
+
+    Examples
+    --------
+    >>> shortened("cumulative", 10), shortened("cumulative", 4)
+    ('cumulative', 'cum…')
+    """
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 _CONTROLS = {

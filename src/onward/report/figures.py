@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator
 
 from onward.report.decay import Curve
 from onward.report.figures_cost import quality_against_cost
@@ -18,41 +17,31 @@ from onward.report.labels import label_ends, short
 from onward.report.style import (
     AS_DRAWN,
     BAR,
-    COLOURS,
     DOT,
     EMPTY,
     FAINT,
     INK,
     MAP,
-    RULE,
+    canvas,
     colours,
+    ink_on,
+    line_of,
+    open_left,
+    panels,
     percent_axis,
+    ruled,
     styled,
-    to_png,
-    to_svg,
 )
 from onward.report.summary import Measure, Summary
 
 __all__ = [
-    "AS_DRAWN",
-    "COLOURS",
-    "EMPTY",
-    "FAINT",
-    "INK",
-    "MAP",
-    "RULE",
     "accuracy_by_distance",
     "class_decay_bars",
     "class_mix",
-    "colour_scale",
-    "colours",
     "quality_against_cost",
     "score_limits",
     "score_matrices",
     "score_over_time",
-    "styled",
-    "to_png",
-    "to_svg",
 ]
 
 
@@ -80,14 +69,9 @@ def score_matrices(
     columns
         How many panels stand side by side.
     """
-    columns = min(columns, len(summaries))
-    rows = -(-len(summaries) // columns)
-    figure = Figure(figsize=(3.75 * columns, 3.75 * rows), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
-    for axes, summary in zip(panels, summaries, strict=False):
+    figure, grid = panels(len(summaries), columns, lambda wide, high: (3.75 * wide, 3.75 * high))
+    for axes, summary in zip(grid.ravel(), summaries, strict=False):
         _matrix(axes, summary, limits or score_limits(summaries))
-    for axes in panels[len(summaries) :]:
-        axes.set_axis_off()
     return figure
 
 
@@ -109,7 +93,6 @@ def _matrix(axes: Axes, summary: Summary, limits: tuple[float, float]) -> None:
                 Rectangle((j, i), 1, 1, facecolor=EMPTY, edgecolor="#d5d8db", hatch="////", lw=0)
             )
         elif size <= 20:
-            dark = np.dot(mesh.cmap(mesh.norm(matrix[i, j]))[:3], (0.299, 0.587, 0.114)) < 0.55
             axes.text(
                 j + 0.5,
                 i + 0.5,
@@ -117,7 +100,7 @@ def _matrix(axes: Axes, summary: Summary, limits: tuple[float, float]) -> None:
                 ha="center",
                 va="center",
                 fontsize=min(7.5, 60 / size),
-                color="white" if dark else INK,
+                color=ink_on(mesh.cmap(mesh.norm(matrix[i, j]))),
                 in_layout=False,
                 gid=AS_DRAWN,
             )
@@ -130,22 +113,6 @@ def _matrix(axes: Axes, summary: Summary, limits: tuple[float, float]) -> None:
     axes.set_xlabel("tested on", fontsize=8)
     axes.set_ylabel("learned up to", fontsize=8)
     axes.set_title(short(summary.label), loc="left", fontsize=11, fontweight="bold")
-
-
-@styled
-def colour_scale(limits: tuple[float, float]) -> Figure:
-    """Draw the scale that the score matrices share."""
-    figure = Figure(figsize=(3.75, 0.5), layout="constrained")
-    axes = figure.subplots()
-    low, high = 100 * limits[0], 100 * limits[1]
-    shades = np.linspace(0, 1, 256)[None]
-    axes.imshow(shades, cmap=MAP, aspect="auto", extent=(low, max(high, low + 0.1), 0, 1))
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0, labelsize=7.5)
-    axes.set_yticks([])
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.xaxis.set_major_formatter("{x:g} %")
-    return figure
 
 
 @styled
@@ -170,22 +137,12 @@ def accuracy_by_distance(
     score
         What is counted, in words.
     """
-    figure = Figure(figsize=(4.8, 3.7), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(4.8, 3.7)
     curves = [line for line in curves if line.by_distance]
     palette = palette or colours([line.label for line in curves])
     for line in curves:
         colour, mean, spread = palette[line.label], 100 * line.mean, 100 * line.deviation
-        axes.fill_between(
-            line.distances,
-            mean - spread,
-            mean + spread,
-            color=colour,
-            alpha=0.1,
-            lw=0,
-            gid=line.label,
-        )
-        axes.plot(line.distances, mean, color=colour, lw=2, marker="o", ms=4, gid=line.label)
+        line_of(axes, line.label, line.distances, mean, colour, (mean - spread, mean + spread))
     distances = sorted({int(distance) for line in curves for distance in line.distances})
     if distances and distances[0] < 0 < distances[-1]:
         axes.axvline(0, color=FAINT, lw=0.8, zorder=0)
@@ -202,8 +159,7 @@ def accuracy_by_distance(
     # Names stand on the left: on the right all methods meet in the one model that is so old.
     axes.yaxis.tick_right()
     axes.yaxis.set_label_position("right")
-    axes.spines["left"].set_visible(False)
-    axes.tick_params(axis="y", length=0)
+    open_left(axes)
     starts = {line.label: (float(line.distances[0]), 100 * line.mean[0]) for line in curves}
     label_ends(axes, starts, palette, side="left")
     return figure
@@ -224,8 +180,7 @@ def class_decay_bars(rates: Mapping[str, Measure]) -> Figure:
     rates
         What `onward.report.decay.class_decay` returned; the first is drawn at the top.
     """
-    figure = Figure(figsize=(4.8, 0.9 + 0.31 * max(len(rates), 1)), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(4.8, 0.9 + 0.31 * max(len(rates), 1))
     rows = np.arange(len(rates))
     axes.barh(rows, [100 * rate.mean for rate in rates.values()], 0.62, color=BAR)
     for row, rate in zip(rows, rates.values(), strict=True):
@@ -236,7 +191,6 @@ def class_decay_bars(rates: Mapping[str, Measure]) -> Figure:
     axes.tick_params(axis="y", length=0, labelcolor=INK, labelsize=9.5)
     axes.spines["left"].set_visible(False)
     axes.set_ylim(len(rates) - 0.4, -0.6)
-    axes.grid(axis="x", color=RULE, lw=0.8)
-    axes.set_axisbelow(True)
+    ruled(axes, "x")
     axes.set_xlabel("points lost per period between learning and testing")
     return figure

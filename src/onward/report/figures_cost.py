@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from onward.report.labels import Point, label_points
-from onward.report.style import FAINT, colours, percent_axis, styled
-from onward.report.summary import Summary, shown_metrics
+from onward.report.style import FAINT, canvas, colours, percent_axis, styled
+from onward.report.summary import Summary, headline
 
 Cost = Literal["cpu_seconds", "macs"]
 _WORDS = {"cpu_seconds": "CPU seconds of a run", "macs": "multiply-adds of a run"}
@@ -70,7 +70,7 @@ def quality_against_cost(
     summaries
         One setting's methods.
     palette
-        The colour of each label, as `onward.report.figures.colours` gives it.
+        The colour of each label, as `onward.report.style.colours` gives it.
     metric
         Which quality; by default the setting's first one.
     cost
@@ -78,9 +78,8 @@ def quality_against_cost(
     quality
         What is written beside the axis.
     """
-    figure = Figure(figsize=(4.8, 3.7), layout="constrained")
-    axes = figure.subplots()
-    chosen = metric or next(iter(shown_metrics(summaries)), "next_domain")
+    figure, axes = canvas(4.8, 3.7)
+    chosen = metric or headline(summaries) or "next_domain"
     palette = palette or colours([item.label for item in summaries])
     shown = priced(summaries, chosen, cost)
     most = max((item.summary.cost["stored_samples"] for item in shown), default=0) or 1

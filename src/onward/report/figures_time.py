@@ -8,7 +8,16 @@ from matplotlib.figure import Figure
 
 from onward.report.labels import label_ends, short
 from onward.report.over_time import Course
-from onward.report.style import COLOURS, FAINT, colours, percent_axis, styled
+from onward.report.style import (
+    COLOURS,
+    FAINT,
+    canvas,
+    colours,
+    line_of,
+    open_left,
+    percent_axis,
+    styled,
+)
 
 _MOST_CLASSES = 9
 _MOST_TICKS = 10
@@ -34,12 +43,11 @@ def score_over_time(
     periods
         The names of the periods.
     palette
-        The colour of each label; by default as `onward.report.figures.colours` gives it.
+        The colour of each label; by default as `onward.report.style.colours` gives it.
     score
         What is counted, in words.
     """
-    figure = Figure(figsize=(4.8, 3.7), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(4.8, 3.7)
     courses = [course for course in courses if np.isfinite(course.mean).any()]
     palette = palette or colours([course.label for course in courses])
     ends = {}
@@ -47,15 +55,11 @@ def score_over_time(
         known = np.flatnonzero(np.isfinite(course.mean))
         mean, spread = 100 * course.mean[known], 100 * course.deviation[known]
         colour, label = palette[course.label], course.label
-        axes.fill_between(
-            known, mean - spread, mean + spread, color=colour, alpha=0.1, lw=0, gid=label
-        )
-        axes.plot(known, mean, color=colour, lw=2, marker="o", ms=4, gid=label)
+        line_of(axes, label, known, mean, colour, (mean - spread, mean + spread))
         ends[label] = (float(known[-1]), float(mean[-1]))
     period_axis(axes, periods, room=42)
     percent_axis(axes, score)
-    axes.spines["left"].set_visible(False)
-    axes.tick_params(axis="y", length=0)
+    open_left(axes)
     axes.set_xlabel("last period learned")
     # Names stand on the right: on the left all methods begin alike.
     label_ends(axes, ends, palette, side="right")
@@ -71,8 +75,7 @@ def class_mix(periods: Mapping[str, Mapping[str, int]]) -> Figure:
     periods
         How many samples of each class, by period.
     """
-    figure = Figure(figsize=(10, 3.1), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(10, 3.1)
     totals: dict[str, int] = {}
     for counts in periods.values():
         for name, count in counts.items():

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-import numpy as np
-
+from onward.report.numbers import MISSING, finite
 from onward.report.sheet import Sheet, sheets
-from onward.report.summary import COSTS, MISSING, Measure, Summary
+from onward.report.summary import COSTS, Measure, Summary
+from onward.results.schema import RunSpec
 
 Format = Literal["table", "markdown", "latex", "csv", "json"]
 """What ``onward show`` prints; a table is for the terminal."""
@@ -133,32 +133,34 @@ def as_csv(summaries: Sequence[Summary]) -> str:
     metrics = list(dict.fromkeys(name for item in summaries for name in item.metrics))
     rows = [_csv_row(item, metrics) for item in summaries]
     sink = io.StringIO()
-    names = list(_csv_row(summaries[0], metrics)) if summaries else []
-    writer = csv.DictWriter(sink, names, lineterminator="\n")
+    writer = csv.DictWriter(sink, list(rows[0]) if rows else [], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return sink.getvalue().removesuffix("\n")
 
 
 def _csv_row(item: Summary, metrics: Sequence[str]) -> dict[str, Any]:
-    spec, row = item.spec, {}
+    row = {}
     for name in metrics:
         measure = item.metrics.get(name, Measure((math.nan,)))
-        row[name] = number(measure.mean)
-        row[f"{name}_deviation"] = number(measure.deviation)
+        row[name] = finite(measure.mean)
+        row[f"{name}_deviation"] = finite(measure.deviation)
+    costs = {name: item.cost[name] for name in COSTS}
+    return {**who(item.spec, item.label), "seeds": len(item.seeds), **row, **costs}
+
+
+def who(spec: RunSpec, label: str) -> dict[str, Any]:
+    """Return what tells the rows of a flat table apart, but for their seeds."""
     return {
         "benchmark": spec.benchmark,
         "data": spec.data,
         "data_digest": spec.data_digest,
-        "protocol": item.protocol,
+        "protocol": spec.protocol.get("name"),
         "recipe": spec.recipe_name,
         "limits": as_text(spec.limits),
         "method": spec.method,
-        "label": item.label,
+        "label": label,
         "options": as_text(spec.method_options),
-        "seeds": len(item.seeds),
-        **row,
-        **{name: item.cost[name] for name in COSTS},
     }
 
 
@@ -178,7 +180,7 @@ def to_json(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
             "periods": item.spec.periods,
             "seeds": list(item.seeds),
             "metrics": {name: _plain(measure) for name, measure in item.metrics.items()},
-            "matrix": [[number(cell) for cell in row] for row in item.matrix.tolist()],
+            "matrix": [[finite(cell) for cell in row] for row in item.matrix.tolist()],
             "static": {name: _plain(measure) for name, measure in item.static.items()},
             "cost": item.cost,
         }
@@ -188,15 +190,10 @@ def to_json(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
 
 def _plain(measure: Measure) -> dict[str, Any]:
     return {
-        "mean": number(measure.mean),
-        "deviation": number(measure.deviation),
-        "values": [number(value) for value in measure.values],
+        "mean": finite(measure.mean),
+        "deviation": finite(measure.deviation),
+        "values": [finite(value) for value in measure.values],
     }
-
-
-def number(value: float | np.float64 | None) -> float | None:
-    """Return a number that JSON has; None for NaN and infinity."""
-    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def as_text(values: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from matplotlib.axes import Axes
 
+from onward.report.fields import shortened
 from onward.report.style import settle
 
 _LONGEST = 24
@@ -17,7 +18,7 @@ _SIDES = [(side, level) for level in (0, 1, -1, 2, -2, 3, -3) for side in (1, -1
 
 def short(label: str) -> str:
     """Cut a name that would push a figure aside."""
-    return label if len(label) <= _LONGEST else label[: _LONGEST - 1] + "…"
+    return shortened(label, _LONGEST)
 
 
 def spread_apart(heights: Sequence[float], gap: float) -> list[float]:

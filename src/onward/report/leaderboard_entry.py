@@ -4,14 +4,16 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.colors import to_hex
 
 from onward.errors import first_few
 from onward.report.commands import commands
 from onward.report.figures import score_limits
 from onward.report.leaderboard import Division, Entry
+from onward.report.numbers import MISSING, percent
 from onward.report.provenance import environments, readable_card
-from onward.report.style import INK, MAP
-from onward.report.summary import MISSING, Summary
+from onward.report.style import MAP, ink_on
+from onward.report.summary import Summary
 from onward.report.words import amount, metric_words
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
@@ -34,7 +36,6 @@ def entry_content(entry: Entry, division: Division) -> dict[str, Any]:
     spec = summary.spec
     return {
         "title": summary.label,
-        "entry": entry,
         "division": division,
         "standing": _standing(entry, division),
         "metrics": _metrics(summary, division),
@@ -83,14 +84,10 @@ def _metrics(summary: Summary, division: Division) -> list[dict[str, Any]]:
             "name": metric_words(name)[0],
             "words": metric_words(name)[1],
             "value": summary.metrics[name].percent(),
-            "seeds": [_percent(value) for value in summary.metrics[name].values],
+            "seeds": [percent(value) for value in summary.metrics[name].values],
         }
         for name in division.metrics
     ]
-
-
-def _percent(value: float) -> str:
-    return MISSING if np.isnan(value) else f"{100 * value:.1f}"
 
 
 def _matrix(summary: Summary, division: Division) -> list[dict[str, Any]]:
@@ -106,11 +103,9 @@ def _matrix(summary: Summary, division: Division) -> list[dict[str, Any]]:
             if np.isnan(score):
                 cells.append(None)
                 continue
-            red, green, blue, _ = shades((score - low) / max(high - low, 1e-9))
-            dark = np.dot((red, green, blue), (0.299, 0.587, 0.114)) < 0.55
-            paper = f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
-            ink = "#ffffff" if dark else INK
-            cells.append({"text": _percent(score), "paper": paper, "ink": ink})
+            colour = shades((score - low) / max(high - low, 1e-9))
+            paper, ink = to_hex(colour), ink_on(colour)
+            cells.append({"text": percent(score), "paper": paper, "ink": ink})
         rows.append({"name": period, "cells": cells})
     return rows
 
@@ -127,7 +122,7 @@ def _static(summary: Summary) -> list[dict[str, Any]]:
         {
             "name": "all periods so far" if test == POOLED else test,
             "scores": [
-                _percent(value)
+                percent(value)
                 for value in np.mean([record.static(test) for record in records], axis=0)
             ],
         }
@@ -141,7 +136,7 @@ def _runs(summary: Summary, division: Division) -> list[dict[str, Any]]:
         {
             "seed": record.spec.seed,
             "hash": record.spec.hash,
-            "score": _percent(summary.metrics[names[0]].values[at]) if names else MISSING,
+            "score": percent(summary.metrics[names[0]].values[at]) if names else MISSING,
             "cpu": f"{_spent(record, 'cpu_seconds'):,.1f}",
             "decisions": sum(score.samples for score in record.scores),
         }

@@ -95,7 +95,6 @@ def _pages(found: Leaderboard, root: Path, title: str) -> Iterator[tuple[str, st
             "leaderboard_index.html.j2",
             (),
             title=title,
-            found=found,
             boards=[_described(board, page, entries) for board, page in boards.items()],
             refused=refused,
         ),

@@ -11,6 +11,7 @@ from onward.report.summary import TEST, Summary
 from onward.report.words import score_words
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
+from onward.tasks import shown_of
 
 Where = Literal["next", "own", "pooled", "test"]
 WORDS: dict[Where, str] = {
@@ -19,9 +20,6 @@ WORDS: dict[Where, str] = {
     "pooled": "all periods so far as one test",
     "test": "the one test, which belongs to no period",
 }
-
-
-_CLASS_MEAN = "class_mean_accuracy"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +62,7 @@ def where_to_look(setting: Sequence[Summary]) -> Where | None:
 
 def counted(setting: Sequence[Summary], where: Where) -> str:
     """Say what a course counts."""
-    if _score(setting[0].records[0], where) == _CLASS_MEAN:
+    if _score(setting[0].records[0], where) is not None:
         return "class-mean accuracy"
     return score_words(setting[0].spec.task)
 
@@ -95,4 +93,4 @@ def _of(record: RunRecord, matrix: NDArray[np.float64], where: Where) -> NDArray
 
 def _score(record: RunRecord, where: Where) -> str | None:
     """Return which score is asked for; None is the headline of the task kind."""
-    return _CLASS_MEAN if where == "test" and record.spec.task == "one_label" else None
+    return shown_of(record.spec.task).class_mean if where == "test" else None

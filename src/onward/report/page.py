@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from onward.errors import OnwardError
-from onward.files import storage, write_atomic
 from onward.report.bibtex import bibtex
 from onward.report.content import Chapter, chapters
 from onward.report.content_maps import scales
 from onward.report.published import PublishedRow
-from onward.report.rendering import data_uri, render
-from onward.report.verdict import BASELINE
+from onward.report.rendering import data_uri, write
 from onward.results.collect import Collected
 
 _SCRIPTS = ("table.js", "page.js")
@@ -67,7 +65,9 @@ def write_page(
         raise OnwardError(_nothing(collected))
     runs = sum(chapter.runs for chapter in told)
     everyone = [summary for chapter in told for summary in chapter.summaries]
-    text = render(
+    machines = [machine for chapter in told for machine in chapter.environments]
+    write(
+        out,
         "page.html.j2",
         _SCRIPTS,
         title=title or _title(told, runs),
@@ -77,13 +77,10 @@ def write_page(
         left_out=collected.left_out[:_MOST_NAMED],
         damaged=len(collected.left_out),
         commands=commands,
-        citations=bibtex(everyone) if citations is None else citations,
-        baseline=BASELINE,
+        citations=bibtex(everyone, machines) if citations is None else citations,
         contact_sheet=data_uri(contact_sheet_png, "png") if contact_sheet_png else None,
         scales=scales(),
     )
-    with storage(out):
-        write_atomic(out, text.encode())
     missing = [f"{chapter.title}: {line}" for chapter in told for line in chapter.missing]
     damaged = [f"{item.folder}: {item.reason}" for item in collected.left_out]
     return Written(out, runs, [chapter.title for chapter in told], [*damaged, *without, *missing])

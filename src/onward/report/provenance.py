@@ -1,6 +1,7 @@
 """Where runs come from: the data's card and the machines, as the results folder has them."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pydantic
 from PIL import Image
 
 from onward.errors import DamagedFolderError, OnwardError
+from onward.report.numbers import several
 from onward.report.words import joined
 from onward.results.record import RunRecord
 from onward.results.schema import Environment
@@ -111,21 +113,24 @@ def readable_card(records: Iterable[RunRecord]) -> StreamCard | None:
         return None
 
 
-def environments(records: Iterable[RunRecord]) -> list[Environment]:
-    """Return the different machines and versions that the runs were begun with.
+@dataclass(frozen=True)
+class Provenance:
+    """Where runs come from: the card of their data, the different machines that they began on.
 
-    What cannot be read is left out: see `damage`.
+    ``damage`` says what else the results folder should tell, but cannot be read.
     """
-    return _environments(records)[0]
+
+    card: StreamCard | None
+    environments: Sequence[Environment]
+    damage: Sequence[str]
 
 
-def damage(records: Sequence[RunRecord]) -> list[str]:
-    """Say what else the results folder should tell of complete runs, but cannot be read."""
-    told = []
-    _, unread = _environments(records)
+def provenance(records: Sequence[RunRecord]) -> Provenance:
+    """Return where complete runs of one stream come from; each file is read once."""
+    card, told = None, []
+    found, unread = _environments(records)
     if unread:
-        runs = "1 run" if unread == 1 else f"{unread} runs"
-        told.append(f"what {runs} ran on: env.json cannot be read")
+        told.append(f"what {several(unread, 'run')} ran on: env.json cannot be read")
     try:
         card = stream_card(records)
     except OnwardError:
@@ -134,7 +139,15 @@ def damage(records: Sequence[RunRecord]) -> list[str]:
         names = [] if card is None else card.damaged()
         if names:
             told.append(f"parts of the stream's card: {joined(names)} cannot be read")
-    return told
+    return Provenance(card, found, told)
+
+
+def environments(records: Iterable[RunRecord]) -> list[Environment]:
+    """Return the different machines and versions that the runs were begun with.
+
+    What cannot be read is left out: see `provenance`.
+    """
+    return _environments(records)[0]
 
 
 def _environments(records: Iterable[RunRecord]) -> tuple[list[Environment], int]:

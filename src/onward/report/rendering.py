@@ -4,14 +4,17 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
 from onward import __version__
+from onward.files import storage, write_atomic
 from onward.report.fields import without_controls
 
 _TEMPLATES = resources.files("onward.report").joinpath("templates")
@@ -43,6 +46,13 @@ def render(template: str, scripts: tuple[str, ...], **context: Any) -> str:
         )
     )
     return without_controls(text)
+
+
+def write(out: Path, template: str, scripts: tuple[str, ...], **context: Any) -> None:
+    """Write a page into a file; see `render`."""
+    text = render(template, scripts, **context)
+    with storage(out):
+        write_atomic(out, text.encode())
 
 
 def as_json(value: Any) -> Markup:
@@ -83,15 +93,20 @@ def _text(name: str) -> str:
     return _TEMPLATES.joinpath(name).read_text(encoding="utf-8")
 
 
-@cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_text),
+def templates(read: Callable[[str], str]) -> jinja2.Environment:
+    """Return templates that are read by name; whatever is put into them is text, never markup."""
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(read),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = templates(_text)
     environment.filters["as_json"] = as_json
     environment.filters["unbroken"] = unbroken
     return environment

@@ -4,11 +4,13 @@ import io
 import warnings
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, Literal, ParamSpec
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 from onward.report.fields import without_controls
 
@@ -70,9 +72,45 @@ def styled(draw: Callable[_P, Figure]) -> Callable[_P, Figure]:
     return drawn
 
 
+def canvas(width: float, height: float) -> tuple[Figure, Axes]:
+    """Return a figure of so many inches with one panel, and that."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def panels(
+    count: int, most: int, size: Callable[[int, int], tuple[float, float]], **shared: Any
+) -> tuple[Figure, Any]:
+    """Return a figure with so many panels, and the grid of their axes; what is left over is blank.
+
+    Parameters
+    ----------
+    count
+        How many panels there are.
+    most
+        How many of them stand side by side.
+    size
+        Says how many inches so many columns and rows of them take.
+    shared
+        What ``subplots`` is asked for.
+    """
+    columns = min(most, count)
+    rows = -(-count // columns)
+    figure = Figure(figsize=size(columns, rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, **shared)
+    for axes in grid.ravel()[count:]:
+        axes.set_axis_off()
+    return figure, grid
+
+
 def colours(labels: Iterable[str]) -> dict[str, str]:
     """Give each method its colour, the same in every figure."""
     return {label: COLOURS[at % len(COLOURS)] for at, label in enumerate(sorted(set(labels)))}
+
+
+def ink_on(colour: ArrayLike) -> str:
+    """Return the ink that is read on a colour, given its shares of red, green and blue."""
+    return "#ffffff" if np.dot(np.asarray(colour)[:3], (0.299, 0.587, 0.114)) < 0.55 else INK
 
 
 def to_svg(figure: Figure) -> str:
@@ -113,5 +151,31 @@ def percent_axis(axes: Axes, label: str) -> None:
     """Let an axis count upwards in percent."""
     axes.yaxis.set_major_formatter("{x:g} %")
     axes.set_ylabel(label)
-    axes.grid(axis="y", color=RULE, lw=0.8)
+    ruled(axes)
+
+
+def ruled(axes: Axes, axis: Literal["x", "y", "both"] = "y") -> None:
+    """Draw faint lines below what is shown."""
+    axes.grid(axis=axis, color=RULE, lw=0.8)
     axes.set_axisbelow(True)
+
+
+def open_left(axes: Axes) -> None:
+    """Let the lines of `ruled` stand for the axis on the left."""
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+
+
+def line_of(
+    axes: Axes,
+    label: str,
+    places: Any,
+    values: Any,
+    colour: str,
+    band: tuple[Any, Any] | None = None,
+    alpha: float = 0.1,
+) -> None:
+    """Draw a named line with a dot at each value, and a band around it."""
+    if band is not None:
+        axes.fill_between(places, *band, color=colour, alpha=alpha, lw=0, gid=label)
+    axes.plot(places, values, color=colour, lw=2, marker="o", ms=4, gid=label)

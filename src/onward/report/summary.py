@@ -11,9 +11,12 @@ from onward.errors import OnwardError
 from onward.metrics import METRICS as CATALOGUE
 from onward.metrics.clad import area_below_curve
 from onward.report.fields import printable
+from onward.report.numbers import percent
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
 from onward.results.schema import RunSpec
+from onward.tasks import shown_of
+from onward.tasks.one_label import CLASS_MEAN
 
 # The future comes first: it is what a deployed model is for.
 METRICS = ("next_domain", "forward_transfer", "in_domain", "accuracy", "backward_transfer")
@@ -25,7 +28,6 @@ TEST = "test"
 # Of the last model alone: all there is where everything is learned at once.
 FINAL = "final"
 COSTS = ("cpu_seconds", "macs", "samples", "stored_samples", "parameters")
-MISSING = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,9 @@ class Measure:
         >>> Measure((float("nan"),)).percent()
         '–'
         """
-        if not self.known:
-            return MISSING
         if np.isnan(self.deviation):
-            return f"{100 * self.mean:.1f}"
-        return f"{100 * self.mean:.1f} ± {100 * self.deviation:.1f}"
+            return percent(self.mean)
+        return f"{percent(self.mean)} ± {percent(self.deviation)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,14 +120,13 @@ class Summary:
         found = {name: self._measure(f"clear.{name}") for name in METRICS}
         found[FINAL] = self._measure("literature.gem_average_accuracy")
         if self.spec.protocol.get("pooled"):
-            curves = [record.static(POOLED) for record in self.records]
-            found["pooled"] = Measure(tuple(float(curve[-1]) for curve in curves))
-            found["pooled_mean"] = Measure(tuple(_mean_of_known(curve) for curve in curves))
+            ends = [float(record.static(POOLED)[-1]) for record in self.records]
+            found["pooled"] = Measure(tuple(ends))
+            found["pooled_mean"] = Measure(tuple(map(pooled_mean_of, self.records)))
         if self._tests_classes():
-            found["amca"] = Measure(tuple(amca_of(record) for record in self.records))
+            found["amca"] = Measure(tuple(map(amca_of, self.records)))
         if self.spec.protocol.get("curve"):
-            areas = [_area(record) for record in self.records]
-            found["area_below_curve"] = Measure(tuple(areas))
+            found["area_below_curve"] = Measure(tuple(map(_area, self.records)))
         return found | {name: self._measure(name) for name in self.more}
 
     @cached_property
@@ -142,12 +141,12 @@ class Summary:
     @cached_property
     def cost(self) -> dict[str, float]:
         """What a run spends, mean over seeds."""
-        spent = [record.cost for record in self.records if record.cost is not None]
-        return {name: float(np.mean([getattr(cost, name) for cost in spent])) for name in COSTS}
+        return mean_cost(self.records)
 
     def _tests_classes(self) -> bool:
         """Whether the one test belongs to no period, and its classes count alike."""
-        return TEST in self.records[0].static_tests and self.spec.task == "one_label"
+        counted = shown_of(self.spec.task).class_mean is not None
+        return counted and TEST in self.records[0].static_tests
 
     def _measure(self, name: str) -> Measure:
         function, first = CATALOGUE.find(name).function, self.spec.label_delay
@@ -200,18 +199,35 @@ def shown_metrics(summaries: Sequence[Summary]) -> list[str]:
     names = [*STATIC_METRICS, *POOLED_METRICS, *METRICS]
     if summaries[0].spec.protocol["tests"] == "last":
         names = ["amca", "pooled", FINAL]
-    elif summaries[0].spec.task == "boxes":
-        # CLAD-D's domains have no order in time: what counts is all of them, in the end.
-        names = [FINAL, "in_domain", "backward_transfer"]
+    elif of_task := shown_of(summaries[0].spec.task).metrics:
+        names = [*of_task]
     names += summaries[0].more
     filled = (item.metrics for item in summaries)
     known = {name for found in filled for name, measure in found.items() if measure.known}
     return [name for name in names if name in known]
 
 
+def headline(summaries: Sequence[Summary]) -> str | None:
+    """Return the metric that a setting is judged by; None where there is none."""
+    return next(iter(shown_metrics(summaries)), None)
+
+
+def mean_cost(records: Iterable[RunRecord], names: Sequence[str] = COSTS) -> dict[str, float]:
+    """Return what finished runs spend, as a mean; nothing if none is finished."""
+    spent = [record.cost for record in records if record.cost is not None]
+    if not spent:
+        return {}
+    return {name: float(np.mean([getattr(cost, name) for cost in spent])) for name in names}
+
+
+def pooled_mean_of(record: RunRecord) -> float:
+    """Return the mean over periods of the score on all of the past."""
+    return _mean_of_known(record.static(POOLED))
+
+
 def amca_of(record: RunRecord) -> float:
     """Return the mean over test times of the mean over classes, as `onward.metrics.clad.amca`."""
-    return _mean_of_known(record.static(TEST, "class_mean_accuracy"))
+    return _mean_of_known(record.static(TEST, CLASS_MEAN))
 
 
 def _mean_of_known(over_time: NDArray[np.float64]) -> float:
@@ -221,7 +237,7 @@ def _mean_of_known(over_time: NDArray[np.float64]) -> float:
 
 
 def _area(record: RunRecord) -> float:
-    seen, scores = record.curve(TEST, "class_mean_accuracy")
+    seen, scores = record.curve(TEST, CLASS_MEAN)
     return area_below_curve(scores, seen) if len(seen) else float("nan")
 
 
@@ -248,8 +264,8 @@ def _setting(spec: RunSpec) -> str:
 
 
 def _order(summary: Summary) -> tuple[object, ...]:
-    spec, (headline, *_) = summary.spec, [*shown_metrics([summary]), FINAL]
-    quality = summary.metrics[headline].mean
+    spec = summary.spec
+    quality = summary.metrics[headline([summary]) or FINAL].mean
     return (
         spec.benchmark,
         spec.data,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from onward.report.style import COLOURS, percent_axis, styled
+from onward.report.style import COLOURS, canvas, percent_axis, styled
 
 
 @styled
@@ -22,8 +22,7 @@ def survival_figure(
     chain
         Whether each step has what the one before it left; otherwise they are beside each other.
     """
-    figure = Figure(figsize=(8.4, 3.8), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(8.4, 3.8)
     places = range(len(names))
     for number, (label, share) in enumerate(shares.items()):
         last = number + 1 == len(shares) or not chain

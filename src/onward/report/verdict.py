@@ -7,8 +7,8 @@ from onward.metrics.paired import compare
 from onward.report.comparison import Comparison, compare_methods, decided_best
 from onward.report.decay import staleness
 from onward.report.provenance import StreamCard, years_by_distance
-from onward.report.summary import TEST, Summary, shown_metrics
-from onward.report.words import decision, joined, limits, metric_words, score_words, seeds
+from onward.report.summary import TEST, Summary, headline
+from onward.report.words import capital, decision, joined, limits, metric_words, score_words, seeds
 
 BASELINE = "finetune"
 # Settings and static tests beyond the first have a sentence each, up to so many.
@@ -46,11 +46,11 @@ def findings(settings: Sequence[Sequence[Summary]], card: StreamCard | None) -> 
     """
     past = _first(settings, "all")
     main = _first(settings, "future") or past or settings[0]
-    headline = next(iter(shown_metrics(main)), None)
+    metric = headline(main)
     found = [
         _stale(past, card) if past else None,
-        _leader(main, headline) if headline else None,
-        _leader(past, "backward_transfer") if past and headline != "backward_transfer" else None,
+        _leader(main, metric) if metric else None,
+        _leader(past, "backward_transfer") if past and metric != "backward_transfer" else None,
         _cost(main),
         *_elsewhere(main),
         *_other_settings([group for group in settings if group not in (main, past)]),
@@ -109,7 +109,7 @@ def _leader(
     answer = _answer(ranked, metric, compared)
     if decided_best(summaries, metric) is best:
         answer = f"{best.label} is best: {best.metrics[metric].percent()} %."
-    parts = [f"{_counted(best)}, tested on {what} ({name}, {best.protocol})."]
+    parts = [f"{capital(score_words(best.spec.task))}, tested on {what} ({name}, {best.protocol})."]
     parts += _tally(compared)
     roles = {others[-1].label: ", the lowest", others[0].label: ", the runner-up"}
     for label in dict.fromkeys([others[0].label, BASELINE, others[-1].label]):
@@ -145,11 +145,6 @@ def _answer(ranked: Sequence[Summary], metric: str, compared: dict[str, Comparis
 
 def _seeds_beside(best: Summary, other: Summary) -> str:
     return f"{len(other.seeds)}{'' if set(other.seeds) & set(best.seeds) else ' others'}"
-
-
-def _counted(summary: Summary) -> str:
-    words = score_words(summary.spec.task)
-    return words[0].upper() + words[1:]
 
 
 def _tally(compared: dict[str, Comparison]) -> Iterator[str]:
@@ -230,13 +225,13 @@ def _elsewhere(summaries: Sequence[Summary]) -> Iterator[Finding]:
 
 def _other_settings(settings: Sequence[Sequence[Summary]]) -> Iterator[Finding | None]:
     for group in settings[:_MOST]:
-        headline = next(iter(shown_metrics(group)), None)
-        if headline is not None:
+        metric = headline(group)
+        if metric is not None:
             spec = group[0].spec
             words = f"{group[0].protocol}, {spec.recipe_name} recipe"
             if spec.limits or spec.protocol.get("limits"):  # whom a protocol exempts, has none
                 words += f", {limits(spec)}"
-            yield _leader(group, headline, f"And under {words}?")
+            yield _leader(group, metric, f"And under {words}?")
 
 
 def _sure(settings: Sequence[Sequence[Summary]]) -> Finding:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from onward.metrics import METRICS as CATALOGUE
 from onward.metrics.paired import Verdict
+from onward.report.numbers import several
 from onward.results.schema import RunSpec
-from onward.tasks import TASKS
+from onward.tasks import shown_of
 
 _METRICS = {
     "next_domain": ("next-domain", "the period right after"),
@@ -21,14 +22,8 @@ _METRICS = {
 }
 
 
+_MOST_JOINED = 4
 _UNITS = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
-# What a score counts, by task kind.
-_SCORES = {
-    "one_label": "right answers",
-    "many_labels": "Jaccard score",
-    "boxes": "average precision",
-    "image_text": "right first answers",
-}
 
 
 def score_words(task: str) -> str:
@@ -39,7 +34,18 @@ def score_words(task: str) -> str:
     >>> score_words("one_label")
     'right answers'
     """
-    return _SCORES.get(task) or (TASKS[task].headline if task in TASKS else "score")
+    return shown_of(task).counts
+
+
+def capital(text: str) -> str:
+    """Return words as they begin a sentence.
+
+    Examples
+    --------
+    >>> capital("Jaccard score"), capital("next-domain of TiC")
+    ('Jaccard score', 'Next-domain of TiC')
+    """
+    return text[:1].upper() + text[1:]
 
 
 def amount(value: float) -> str:
@@ -74,10 +80,10 @@ def limits(spec: RunSpec) -> str:
 def lateness(spec: RunSpec) -> str:
     """Say how late labels came; nothing where they came with their samples."""
     late = spec.label_delay
-    return f"labels {late} period{'' if late == 1 else 's'} late" if late else ""
+    return f"labels {several(late, 'period')} late" if late else ""
 
 
-def joined(names: Sequence[str], most: int = 4) -> str:
+def joined(names: Sequence[str]) -> str:
     """Write names one after the other; of many, the first few and how many there are.
 
     Examples
@@ -87,8 +93,9 @@ def joined(names: Sequence[str], most: int = 4) -> str:
     >>> joined(["a", "b", "c", "d", "e", "f"])
     'a, b, c, d and 2 others'
     """
-    if len(names) > most + 1:
-        return f"{', '.join(names[:most])} and {len(names) - most} others"
+    if len(names) > _MOST_JOINED + 1:
+        shown = ", ".join(names[:_MOST_JOINED])
+        return f"{shown} and {len(names) - _MOST_JOINED} others"
     *before, last = names
     return f"{', '.join(before)} and {last}" if before else last
 
@@ -149,4 +156,4 @@ def seeds(number: int, *, more: bool = False) -> str:
     >>> seeds(1), seeds(3, more=True)
     ('1 seed', '3 more seeds')
     """
-    return f"{number}{' more' if more else ''} seed{'' if number == 1 else 's'}"
+    return several(number, "more seed" if more else "seed")

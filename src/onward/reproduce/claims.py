@@ -92,11 +92,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class Tested:
-    """A pair and what the seeds say of it; gains are above minus below, in the unit of scores."""
+    """A pair and what the seeds say of it; the interval is of above minus below."""
 
     pair: Pair
     repetitions: tuple[int, ...]
-    gains: tuple[float, ...]
     interval: tuple[float, float]
     verdict: Verdict
 
@@ -169,7 +168,7 @@ def _test(pair: Pair, scores: Mapping[Cell, Mapping[int, float]]) -> Tested | No
         return None
     verdict = compare([above[n] for n in both], [below[n] for n in both], level=LEVEL)
     gains = tuple(above[number] - below[number] for number in both)
-    return Tested(pair, both, gains, sign_flip_interval(gains, level=LEVEL), verdict)
+    return Tested(pair, both, sign_flip_interval(gains, level=LEVEL), verdict)
 
 
 def _answer(claim: Claim, tested: Sequence[Tested]) -> Answer:

@@ -1,7 +1,6 @@
 """An outcome as files: numbers as JSON, a page in Markdown, pictures."""
 
 import json
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from onward.files import storage, write_atomic
-from onward.report.figures import to_png
+from onward.report.numbers import finite
+from onward.report.style import to_png
 from onward.reproduce import words
 from onward.reproduce.claims import Cell, Judgement, Tested
 from onward.reproduce.engine import Outcome
@@ -128,7 +128,7 @@ def _pair(tested: Tested) -> dict[str, Any]:
 
 
 def _percent(value: float) -> float | None:
-    return 100 * value if math.isfinite(value) else None
+    return finite(100 * value)
 
 
 def _markdown(outcome: Outcome, pictures: dict[str, str]) -> Iterator[str]:

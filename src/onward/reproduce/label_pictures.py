@@ -4,7 +4,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from onward.report.confusion import confusion_of_methods, confusion_over_time
-from onward.report.figures import COLOURS, FAINT, RULE, styled
+from onward.report.style import COLOURS, FAINT, ruled, styled
 from onward.reproduce.claims import Cell
 from onward.reproduce.engine import Outcome
 from onward.reproduce.words import file_name
@@ -51,8 +51,7 @@ def followed(outcome: Outcome) -> Figure:
     for axes in (ours, theirs):
         axes.set_xlabel("after period")
         axes.set_ylim(0, 100)
-        axes.grid(axis="y", color=RULE, lw=0.8)
-        axes.set_axisbelow(True)
+        ruled(axes)
     ours.set_ylabel("pw-Jaccard over all of the past, %", color=FAINT)
     handles, labels = ours.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center", frameon=False)

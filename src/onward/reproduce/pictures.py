@@ -9,8 +9,10 @@ from matplotlib.figure import Figure
 
 from onward.metrics.interval import sign_flip_interval
 from onward.report.drive import drive_picture, panels_of
-from onward.report.figures import COLOURS, FAINT, RULE, score_limits, score_matrices, styled
+from onward.report.figures import score_limits, score_matrices
+from onward.report.numbers import several
 from onward.report.provenance import stream_card
+from onward.report.style import COLOURS, FAINT, ruled, styled
 from onward.report.summary import Measure
 from onward.reproduce.box_pictures import box_pictures
 from onward.reproduce.claims import LEVEL, Cell
@@ -101,8 +103,7 @@ def _panel(axes: Axes, panel: Panel, column: Column, outcome: Outcome, reference
     axes.set_xticks(list(panel.rows), [f"{x:g}" for x in panel.rows])
     axes.minorticks_off()
     axes.yaxis.set_major_formatter(_signed)
-    axes.grid(axis="y", color=RULE, lw=0.8)
-    axes.set_axisbelow(True)
+    ruled(axes)
 
 
 def _signed(value: float, _: object) -> str:
@@ -139,7 +140,7 @@ def _drive_pictures(outcome: Outcome) -> dict[str, tuple[str, Figure]]:
         (summary,) = outcome.summaries[each.row.name]
         if summary.records[0].decisions:
             records, card = summary.records, stream_card(summary.records)
-            runs = f"mean of {len(records)} run{'' if len(records) == 1 else 's'}"
+            runs = f"mean of {several(len(records), 'run')}"
             title = f"{each.row.label} · {plan.data}, {plan.recipe} recipe · {runs}"
             panels = panels_of(records, None if card is None else card.domains())
             pictures[f"{each.row.label}: classes and domains over the drive"] = (

@@ -8,27 +8,13 @@ from onward.reproduce.claims import Cell
 from onward.reproduce.table import Column, PaperTable, Row, Run
 
 
-def published_rows(
-    tables: Iterable[PaperTable], benchmark: str | None = None, protocol: str | None = None
-) -> list[PublishedRow]:
+def published_rows(tables: Iterable[PaperTable]) -> list[PublishedRow]:
     """Return what papers say, in the words of reports, table by table.
 
     A row of a table is a row for each protocol and edition of the data that it has numbers of.
     Numbers that no report shows, and those that the text we have does not tell, are left out.
-
-    Parameters
-    ----------
-    tables
-        Such as those of `onward.configs.TABLES`.
-    benchmark, protocol
-        Return the rows of these alone; by default those of all.
     """
-    return [
-        row
-        for table in tables
-        for row in _rows(table)
-        if benchmark in (None, row.benchmark) and protocol in (None, row.protocol)
-    ]
+    return [row for table in tables for row in _rows(table)]
 
 
 def _rows(table: PaperTable) -> Iterator[PublishedRow]:

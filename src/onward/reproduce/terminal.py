@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from onward.report.summary import MISSING, Measure
+from onward.report.numbers import MISSING, percent, several
+from onward.report.plain_table import plain_table
+from onward.report.summary import Measure
 from onward.reproduce import words
 from onward.reproduce.claims import Cell, Judgement
 from onward.reproduce.engine import Outcome
@@ -39,7 +40,7 @@ def _parts(outcome: Outcome) -> Iterator[RenderableType]:
     yield Text(
         f"percent, mean{'' if table.upright else ' ± one standard deviation'}; ours: "
         f"{outcome.plan.data}, {outcome.plan.recipe} recipe, {words.seeds_used(outcome)}; "
-        f"published: {table.published_runs} run{'' if table.published_runs == 1 else 's'}",
+        f"published: {several(table.published_runs, 'run')}",
         style="dim",
     )
     for text in (*table.caveats(outcome.plan.data, outcome.plan.recipe), *table.notes):
@@ -56,7 +57,7 @@ def _parts(outcome: Outcome) -> Iterator[RenderableType]:
 
 def _table(outcome: Outcome) -> Table:
     columns = outcome.plan.columns()
-    result = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    result = plain_table()
     result.add_column("", overflow="fold", max_width=26)
     for protocol, members in groupby(columns, key=lambda column: column.protocol):
         for at, column in enumerate(members):
@@ -75,7 +76,7 @@ def _table(outcome: Outcome) -> Table:
 def _upright(outcome: Outcome, rows: Sequence[Row]) -> Table:
     """Return columns one below the other: a method from period to period. Means alone fit in."""
     table = outcome.plan.table
-    result = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    result = plain_table()
     result.add_column("", overflow="fold", max_width=24)
     for row in rows:
         heading = row.label.replace(" ", "\n").replace("-", "-\n")
@@ -94,7 +95,7 @@ def _upright(outcome: Outcome, rows: Sequence[Row]) -> Table:
 
 
 def _mean(ours: Measure | None) -> str:
-    return MISSING if ours is None else f"{100 * ours.mean:.1f}"
+    return MISSING if ours is None else percent(ours.mean)
 
 
 def _judgement(outcome: Outcome, judgement: Judgement) -> RenderableType:

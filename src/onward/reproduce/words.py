@@ -3,7 +3,8 @@
 import math
 import re
 
-from onward.report.summary import MISSING, Measure
+from onward.report.numbers import MISSING, points
+from onward.report.summary import Measure
 from onward.report.words import seeds as count_seeds
 from onward.reproduce.claims import Cell, Judgement, Tested
 from onward.reproduce.engine import Outcome
@@ -13,17 +14,6 @@ from onward.reproduce.table import PaperTable
 def number(measure: Measure | None) -> str:
     """Return our number as tables show it."""
     return MISSING if measure is None else measure.percent().replace(" ± ", "±")
-
-
-def points(value: float) -> str:
-    """Return a difference of scores in points, with its sign.
-
-    Examples
-    --------
-    >>> points(0.0123), points(-0.001)
-    ('+1.2', '−0.1')
-    """
-    return f"{100 * value:+.1f}".replace("-", "\N{MINUS SIGN}")
 
 
 def cell_name(table: PaperTable, cell: Cell) -> str:

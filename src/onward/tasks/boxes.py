@@ -12,6 +12,7 @@ from onward.fit import CLASS_OUTPUTS, ONE_CLASS
 from onward.metrics.clad import CHALLENGE_IOU
 from onward.metrics.detection import average_precision, mean_average_precision
 from onward.tasks.known import AsTested, WithoutClasses, require_finite
+from onward.tasks.shown import Shown
 from onward.types import Array, Loss
 
 TRUE_COLUMNS = ("class", "left", "top", "right", "bottom", "crowd")
@@ -41,6 +42,13 @@ class Boxes(AsTested, WithoutClasses):
         CLASS_OUTPUTS: "a detector says what is at each of many places",
         ONE_CLASS: "an image has boxes of many classes",
     }
+    shown: ClassVar[Shown] = Shown(
+        "average precision",
+        "CLAD, Lin et al. 2014",
+        # CLAD-D's domains have no order in time: what counts is all of them, in the end.
+        metrics=("final", "in_domain", "backward_transfer"),
+        precisions=True,
+    )
 
     def loss(self, outputs: Any, targets: Any) -> Loss:
         """Return the detector's own loss."""

@@ -11,6 +11,7 @@ from onward.fit import CLASS_OUTPUTS, CLASS_ROWS, CLASSES, NEW_CLASSES, ONE_CLAS
 from onward.metrics.inputs import mean, share
 from onward.metrics.retrieval import best_candidates
 from onward.tasks.known import WithoutClasses, require_finite
+from onward.tasks.shown import Marks, Shown
 from onward.types import Array, Loss
 
 if TYPE_CHECKING:
@@ -20,6 +21,15 @@ KEPT = 10
 """How many candidates of each question are kept."""
 _DEPTHS = (1, 5, 10)
 BY_IMAGE, BY_TEXT = 0, 1
+
+
+def _right(decisions: Array, targets: Array) -> Marks:
+    # The first column says who asks, the second is the best candidate.
+    return np.asarray((decisions[:, 1:2] == np.where(targets < 0, -2, targets)).any(1))
+
+
+def _asks(targets: Array) -> Marks:
+    return np.asarray((targets >= 0).any(1))
 
 
 @dataclass(frozen=True)
@@ -52,6 +62,7 @@ class ImageText(WithoutClasses):
         CLASS_OUTPUTS: "images are compared with texts, not with classes",
         CLASS_ROWS: "images are compared with texts, not with classes",
     }
+    shown: ClassVar[Shown] = Shown("right first answers", "TiC-CLIP", right=_right, asks=_asks)
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
         """Return the mean cross-entropy of finding each text by its image and the reverse."""

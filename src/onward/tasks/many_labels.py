@@ -12,10 +12,15 @@ from onward.fit import ONE_CLASS, PLACES
 from onward.metrics.iirc import exact_match, jaccard, pw_jaccard
 from onward.metrics.inputs import share
 from onward.tasks.known import AsTested, distance_on_known, require_finite
+from onward.tasks.shown import Marks, Shown
 from onward.types import Array, Loss
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+def _right(decisions: Array, targets: Array) -> Marks:
+    return np.asarray((decisions == label_sets(targets, decisions.shape[1])).all(1))
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class ManyLabels(AsTested):
         PLACES: "a sample is one thing as a whole",
         ONE_CLASS: "a sample has many labels",
     }
+    shown: ClassVar[Shown] = Shown("Jaccard score", "IIRC", sets=True, right=_right)
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
         """Return the mean binary cross-entropy over samples and classes.

@@ -10,10 +10,14 @@ from onward.errors import OnwardError
 from onward.fit import PLACES
 from onward.metrics.inputs import share
 from onward.tasks.known import AsTested, distance_on_known, require_finite
+from onward.tasks.shown import Shown
 from onward.types import Array, Loss
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+CLASS_MEAN = "class_mean_accuracy"
+"""The score in which classes count alike."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class OneLabel(AsTested):
     name: str = "one_label"
     headline: str = "accuracy"
     lacks: ClassVar[Mapping[str, str]] = {PLACES: "a sample is one thing as a whole"}
+    shown: ClassVar[Shown] = Shown("right answers", class_mean=CLASS_MEAN, right=np.equal)
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
         """Return the mean cross-entropy; its slope is (softmax - one-hot) / n."""
@@ -102,9 +107,9 @@ class OneLabel(AsTested):
         """
         right = decisions == targets
         if not len(right):
-            return {"accuracy": float("nan"), "class_mean_accuracy": float("nan")}
+            return {"accuracy": float("nan"), CLASS_MEAN: float("nan")}
         per_class = self.by_class(decisions, targets, int(targets.max()) + 1)
         return {
             "accuracy": float(right.mean()),
-            "class_mean_accuracy": float(np.nanmean(per_class)),
+            CLASS_MEAN: float(np.nanmean(per_class)),
         }

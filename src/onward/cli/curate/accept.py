@@ -1,7 +1,7 @@
 """``onward curate accept``: votes become labels."""
 
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -9,9 +9,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from onward.cli.console import console, print_json
-from onward.cli.curate.stages import say_waiting, stage_in
+from onward.cli.curate.stages import Out, check_choices, mind, say_waiting, stage_in, tell_reasons
 from onward.cli.options import AsJson
-from onward.errors import first_few, unknown
+from onward.errors import first_few
 
 
 def accept(
@@ -21,7 +21,7 @@ def accept(
         Path,
         typer.Option(help="A folder of onward curate review, or votes as a parquet or CSV file."),
     ],
-    out: Annotated[Path, typer.Option(help="Where to: a new folder.")],
+    out: Out,
     rule: Annotated[str, typer.Option(help="majority, or dawid-skene (crowd-kit).")] = "majority",
     sensitive: Annotated[
         str,
@@ -59,13 +59,8 @@ def accept(
     from onward.curate.accept import accept as accepted
     from onward.curate.verdicts import Rule, Sensitive
 
-    kinds = {"rule": Rule, "sensitive": Sensitive, "short": Short}
     chosen: dict[str, Any] = {"rule": rule, "sensitive": sensitive, "short": short}
-    for name, kind in kinds.items():
-        if chosen[name] not in get_args(kind):
-            raise unknown(
-                f"choice for --{name}", chosen[name], get_args(kind), "onward curate accept --help"
-            )
+    check_choices("accept", chosen, {"rule": Rule, "sensitive": Sensitive, "short": Short})
     terms = Terms(
         **chosen,
         votes_per_image=votes_per_image,
@@ -102,17 +97,12 @@ def _table(screen: Console, counts: Any) -> None:
 
 def _words(screen: Console, counts: Any, per_class: int) -> None:
     screen.print(f"{counts['accepted']:,} of {counts['candidates']:,} candidates accepted")
-    for reason, number in counts["rejected"].items():
-        screen.print(f"[yellow]rejected:[/] {number:,} {escape(reason)}")
-    for reason, number in counts["votes_aside"].items():
-        screen.print(f"[yellow]not counted:[/] {number:,} votes {escape(reason)}")
+    tell_reasons(screen, "rejected", counts["rejected"])
+    tell_reasons(screen, "not counted", counts["votes_aside"], "votes ")
     if counts["short"]:
         few = [f"{s['concept']} in bucket {s['bucket']} ({s['images']})" for s in counts["short"]]
-        screen.print(
-            f"[yellow]mind:[/] fewer than {per_class} in {len(few)} classes and buckets: "
-            f"{escape(first_few(few))}",
-            soft_wrap=True,
-        )
+        told = f"fewer than {per_class} in {len(few)} classes and buckets: {first_few(few)}"
+        mind(screen, told)
     alpha = counts["krippendorff_alpha"]
     said = "" if alpha is None else f"; they agree with Krippendorff's α = {alpha:.3f}"
     screen.print(f"{counts['votes']:,} votes of {counts['annotators']:,} annotators{said}")

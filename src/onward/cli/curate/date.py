@@ -14,8 +14,9 @@ from onward.cli.curate.metadata import (
     Master,
     UrlColumn,
     column,
+    named,
 )
-from onward.cli.curate.stages import stage_in
+from onward.cli.curate.stages import Out, mind, stage_in, tell_reasons
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
 from onward.curate.extras import need
@@ -37,7 +38,7 @@ def date(
             "a column month. May be given several times."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Where to: a new folder.")],
+    out: Out,
     every: Annotated[str, typer.Option(help="A bucket per year or month.")] = "year",
     known: Annotated[
         Path | None,
@@ -80,7 +81,7 @@ def date(
         "caption": snapshot_caption_column,
         "month": month_column,
     }
-    options = DateOptions(every, _named(asked), _named(of_snapshots))
+    options = DateOptions(every, named(asked), named(of_snapshots))
     with stage_in(out):
         counts: dict[str, Any] = dict(
             make_dated(
@@ -95,24 +96,17 @@ def date(
     _tell(counts, out)
 
 
-def _named(asked: dict[str, str | None]) -> dict[str, str]:
-    return {name: found for name, found in asked.items() if found is not None}
-
-
 def _tell(counts: dict[str, Any], out: Path) -> None:
     screen = console()
     screen.print(f"{counts['rows']:,} pairs read, {counts['kept']:,} dated")
-    for reason, count in counts["dropped"].items():
-        screen.print(f"[yellow]dropped:[/] {count:,} {escape(reason)}", soft_wrap=True)
+    tell_reasons(screen, "dropped", counts["dropped"])
     if counts["hashed_ids"]:
-        screen.print(f"[yellow]mind:[/] {counts['hashed_ids']:,} ids are hashes of URL and caption")
+        mind(screen, f"{counts['hashed_ids']:,} ids are hashes of URL and caption")
     if not counts["snapshots_in_order"]:
-        screen.print("[yellow]mind:[/] snapshots were taken in the order of their months")
-    strange = [one for one in counts["snapshots"] if one["undecoded"]]
-    for one in strange:
-        screen.print(
-            f"[yellow]mind:[/] {one['undecoded']:,} rows of {one['month']} are not in UTF-8"
-        )
+        mind(screen, "snapshots were taken in the order of their months")
+    for one in counts["snapshots"]:
+        if one["undecoded"]:
+            mind(screen, f"{one['undecoded']:,} rows of {one['month']} are not in UTF-8")
     for bucket in counts["buckets"]:
         screen.print(f"{bucket['name']}: {bucket['rows']:,} pairs")
     if "known" in counts:

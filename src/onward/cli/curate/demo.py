@@ -8,8 +8,9 @@ from rich.markup import escape
 
 from onward.cli.console import console, print_json
 from onward.cli.curate.stages import say_waiting, stage_in
-from onward.cli.options import AsJson, Jobs
-from onward.cli.progress import live, reading
+from onward.cli.options import AsJson
+from onward.cli.progress import reading
+from onward.cli.runs import Jobs, live
 from onward.curate.extras import need
 
 

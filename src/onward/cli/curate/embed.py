@@ -8,9 +8,8 @@ from rich.markup import escape
 
 from onward.cli.console import console, print_json
 from onward.cli.curate.model import Model, Pretrained, Weights
-from onward.cli.curate.stages import say_waiting, stage_in
+from onward.cli.curate.stages import counting, mind, say_waiting, stage_in
 from onward.cli.options import AsJson
-from onward.cli.progress import progress_bar
 
 
 def embed(
@@ -51,16 +50,8 @@ def embed(
         open_stage(pool, *POOLS)  # before a model is loaded
     chosen = None if model is None else known_clip(model, weights, pretrained)
     source = embed_source(images, embeddings, ids, chosen)
-    progress = progress_bar("embedded {task.completed:,.0f}")
-    bar = progress.add_task("", total=None)
-    with stage_in(out), progress:
-        counts = make_store(
-            source,
-            out,
-            pool,
-            watch=lambda rows: progress.advance(bar, rows),
-            on_wait=say_waiting,
-        )
+    with stage_in(out), counting("embedded {task.completed:,.0f}") as watch:
+        counts = make_store(source, out, pool, watch=watch, on_wait=say_waiting)
     if as_json:
         print_json(counts)
         return
@@ -70,4 +61,4 @@ def embed(
     random = chosen is not None and chosen.random
     warning = "random weights know nothing: give --weights FILE or --pretrained TAG"
     for line in [*[warning] * random, *told(counts)]:
-        screen.print(f"[yellow]mind:[/] {escape(line)}", soft_wrap=True)
+        mind(screen, line)

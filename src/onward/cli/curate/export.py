@@ -1,24 +1,32 @@
 """``onward curate export``: a dataset to keep, to publish and to learn from."""
 
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from onward.cli.console import console, print_json
-from onward.cli.curate.stages import say_waiting, stage_in
+from onward.cli.curate.stages import (
+    Images,
+    Out,
+    check_choices,
+    mind,
+    say_waiting,
+    stage_in,
+    tell_reasons,
+)
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
-from onward.errors import first_few, unknown
+from onward.errors import first_few
 
 
 def export(
     accepted: Annotated[Path, typer.Argument(help="A folder of onward curate accept.")],
     *,
     pool: Annotated[Path, typer.Option(help="The folder of onward curate pool it comes from.")],
-    images: Annotated[Path, typer.Option(help="Where the images lie: files, or tar shards.")],
-    out: Annotated[Path, typer.Option(help="Where to: a new folder.")],
+    images: Images,
+    out: Out,
     layout: Annotated[
         str, typer.Option(help="CLEAR's layout: old (five splits) or new (train and test).")
     ] = "old",
@@ -54,14 +62,8 @@ def export(
     from onward.curate.export import export as exported
 
     chosen: dict[str, Any] = {"layout": layout, "missing": missing, "licences": licences}
-    for option, kind in {"layout": Layout, "missing": Missing, "licences": Licences}.items():
-        if chosen[option] not in get_args(kind):
-            raise unknown(
-                f"choice for --{option}",
-                chosen[option],
-                get_args(kind),
-                "onward curate export --help",
-            )
+    kinds = {"layout": Layout, "missing": Missing, "licences": Licences}
+    check_choices("export", chosen, kinds)
     with stage_in(out):
         counts = exported(
             accepted,
@@ -86,12 +88,9 @@ def export(
         f"{counts['images']:,} images of {len(counts['classes'])} classes in "
         f"{len(counts['buckets'])} buckets, {layout} layout"
     )
-    for reason, number in counts["left_out"].items():
-        screen.print(f"[yellow]left out:[/] {number:,} images: {escape(reason)}")
-    for reason, number in counts["mind"].items():
-        screen.print(f"[yellow]mind:[/] {number:,} images: {escape(reason)}")
+    tell_reasons(screen, "left out", counts["left_out"], "images: ")
+    tell_reasons(screen, "mind", counts["mind"], "images: ")
     if counts["without_images"]:
-        names = first_few(counts["without_images"])
-        screen.print(f"[yellow]mind:[/] no image at all of {escape(names)}", soft_wrap=True)
+        mind(screen, f"no image at all of {first_few(counts['without_images'])}")
     screen.print(f"the dataset: {escape(str(out))} (its card: README.md)", soft_wrap=True)
     screen.print(f"learn from it: onward run clear --data {escape(str(out))}", soft_wrap=True)

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from onward.cli.console import console, print_json
-from onward.cli.curate.stages import stage_in
+from onward.cli.curate.stages import Out, mind, stage_in, tell_reasons
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
 from onward.curate.extras import need
@@ -17,7 +17,7 @@ def fetch(
     pool: Annotated[Path, typer.Argument(help="What onward curate pool has written.")],
     *,
     count: Annotated[int, typer.Option(min=1, help="How many images are wanted.")],
-    out: Annotated[Path, typer.Option(help="Where to: a new folder.")],
+    out: Out,
     shard_size: Annotated[
         int, typer.Option(min=1, help="About how many downloads make a shard.")
     ] = 10_000,
@@ -71,8 +71,7 @@ def fetch(
         return
     screen = console()
     screen.print(f"{counts['fetched']:,} of {counts['wanted']:,} images, {counts['asked']:,} asked")
-    for reason, number in counts["failed"].items():
-        screen.print(f"[yellow]failed:[/] {number:,} {escape(reason)}", soft_wrap=True)
+    tell_reasons(screen, "failed", counts["failed"])
     if counts["fetched"] < counts["wanted"]:
-        screen.print("[yellow]mind:[/] the pool has no more rows to ask for")
+        mind(screen, "the pool has no more rows to ask for")
     screen.print(f"the images: {escape(str(out))}", soft_wrap=True)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from onward.cli.console import console, print_json
 from onward.cli.curate.model import Model, Pretrained, Weights
-from onward.cli.curate.stages import stage_in
+from onward.cli.curate.stages import Out, stage_in
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
 from onward.curate.extras import need
@@ -19,7 +19,7 @@ from onward.curate.extras import need
 def filter(
     dated: Annotated[Path, typer.Argument(help="What curate date, filter or tests wrote.")],
     *,
-    out: Annotated[Path, typer.Option(help="Where to: a new folder.")],
+    out: Out,
     step: Annotated[
         list[str],
         typer.Option(

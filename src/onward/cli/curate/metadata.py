@@ -10,6 +10,11 @@ def column(name: str, what: str, more: str = "") -> typer.models.OptionInfo:
     return typer.Option(f"--{name}-column", help=f"Which column has the {what}.{more}")  # type: ignore[no-any-return]
 
 
+def named(asked: dict[str, str | None]) -> dict[str, str]:
+    """Return the columns that somebody named, by what they are for."""
+    return {name: found for name, found in asked.items() if found is not None}
+
+
 IdColumn = Annotated[str | None, column("id", "id")]
 UrlColumn = Annotated[str | None, column("url", "URL of the image")]
 CaptionColumn = Annotated[str | None, column("caption", "caption")]

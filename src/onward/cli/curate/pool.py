@@ -14,8 +14,9 @@ from onward.cli.curate.metadata import (
     Master,
     UrlColumn,
     column,
+    named,
 )
-from onward.cli.curate.stages import stage_in
+from onward.cli.curate.stages import Out, stage_in, tell_reasons
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
 from onward.curate.extras import need
@@ -30,7 +31,7 @@ def pool(
         ),
     ],
     *,
-    out: Annotated[Path, typer.Option(help="Where to: a new folder.")],
+    out: Out,
     buckets: Annotated[
         int | None, typer.Option(min=1, help="So many buckets with as many rows each.")
     ] = None,
@@ -93,8 +94,7 @@ def pool(
         "licence": licence_column,
         "licence_url": licence_url_column,
     }
-    columns = {name: found for name, found in asked.items() if found is not None}
-    options = PoolOptions(buckets, every, columns, format, earliest, latest, day_first)
+    options = PoolOptions(buckets, every, named(asked), format, earliest, latest, day_first)
     with stage_in(out):
         counts = make_pool(meta, out, options, engine_name=engine, master=master, watch=reading)
     if as_json:
@@ -102,8 +102,7 @@ def pool(
         return
     screen = console()
     screen.print(f"{counts['rows']:,} rows read, {counts['kept']:,} kept")
-    for reason, count in counts["dropped"].items():
-        screen.print(f"[yellow]dropped:[/] {count:,} {escape(reason)}", soft_wrap=True)
+    tell_reasons(screen, "dropped", counts["dropped"])
     for number, bucket in enumerate(counts["buckets"]):
         name = f" {bucket['name']}" if "name" in bucket else ""
         screen.print(

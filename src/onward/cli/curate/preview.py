@@ -7,9 +7,8 @@ import typer
 from rich.markup import escape
 
 from onward.cli.console import console, print_json
-from onward.cli.curate.stages import say_waiting, stage_in
+from onward.cli.curate.stages import counting, mind, say_waiting, stage_in
 from onward.cli.options import AsJson
-from onward.cli.progress import progress_bar
 
 
 def preview(
@@ -29,17 +28,8 @@ def preview(
     """
     from onward.curate.preview import PAGE, make_preview
 
-    progress = progress_bar("shown {task.completed:,.0f} images")
-    bar = progress.add_task("", total=None)
-    with stage_in(out), progress:
-        counts = make_preview(
-            retrieved,
-            images,
-            out,
-            shown=shown,
-            watch=lambda more: progress.advance(bar, more),
-            on_wait=say_waiting,
-        )
+    with stage_in(out), counting("shown {task.completed:,.0f} images") as watch:
+        counts = make_preview(retrieved, images, out, shown=shown, watch=watch, on_wait=say_waiting)
     if as_json:
         print_json(counts)
         return
@@ -47,5 +37,5 @@ def preview(
     for name in ("not_there", "unreadable"):
         if counts[name]:
             told = f"{counts[name]:,} images {name.replace('_', ' ')}, marked as such on the page"
-            screen.print(f"[yellow]mind:[/] {told}", soft_wrap=True)
+            mind(screen, told)
     screen.print(f"{counts['images']:,} images: {escape(str(out / PAGE))}", soft_wrap=True)

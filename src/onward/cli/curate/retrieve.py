@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from onward.cli.console import console, print_json
 from onward.cli.curate.model import Model, Pretrained, Weights
-from onward.cli.curate.stages import say_waiting, stage_in
+from onward.cli.curate.stages import mind, say_waiting, stage_in
 from onward.cli.options import AsJson
 from onward.cli.progress import progress_bar
 from onward.errors import OnwardError
@@ -82,14 +82,14 @@ def retrieve(
     )
     lines = told(counts)
     for line in lines[:_MOST_LINES]:
-        screen.print(f"[yellow]mind:[/] {escape(line)}", soft_wrap=True)
+        mind(screen, line)
     if len(lines) > _MOST_LINES:
-        screen.print(f"[yellow]mind:[/] and {len(lines) - _MOST_LINES} more, see --json")
+        mind(screen, f"and {len(lines) - _MOST_LINES} more, see --json")
 
 
 @contextlib.contextmanager
-def _scanning(total: int) -> Iterator[Callable[[int], None]]:
-    progress = progress_bar("scanned {task.completed:,.0f} of {task.total:,.0f} images")
+def _scanning(total: int, what: str, verb: str) -> Iterator[Callable[[int], None]]:
+    progress = progress_bar(f"{verb} {{task.completed:,.0f}} of {{task.total:,.0f}} {what}")
     bar = progress.add_task("", total=total)
 
     def watch(rows: int) -> None:

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from onward.cli.console import console, print_json
-from onward.cli.curate.stages import say_waiting, stage_in
+from onward.cli.curate.stages import Images, Out, mind, say_waiting, stage_in
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
 from onward.curate.extras import need
@@ -18,8 +18,8 @@ from onward.errors import first_few
 def shards(
     tests: Annotated[Path, typer.Argument(help="A folder of onward curate tests.")],
     *,
-    images: Annotated[Path, typer.Option(help="Where the images lie: files, or tar shards.")],
-    out: Annotated[Path, typer.Option(help="Where to: a new folder.")],
+    images: Images,
+    out: Out,
     calendar: Annotated[str, typer.Option(help="yearly or monthly: what a period is.")] = "yearly",
     shard_size: Annotated[int, typer.Option(min=1, help="Pairs in a shard, at most.")] = 10_000,
     template: Annotated[
@@ -60,7 +60,7 @@ def shards(
     screen.print(table)
     if counts["untested"]:
         names = first_few(counts["untested"])
-        screen.print(f"[yellow]mind:[/] no test in {names}: who reads the folder leaves them out")
+        mind(screen, f"no test in {names}: who reads the folder leaves them out")
     place = escape(str(out))
     screen.print(f"{counts['pairs']:,} pairs in {counts['shards']:,} shards: {place}")
     screen.print(f"learn from it: onward run tic --data {place} --method finetune", soft_wrap=True)

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from onward.cli.console import console, print_json
-from onward.cli.curate.stages import say_waiting, stage_in
+from onward.cli.curate.stages import Images, Out, mind, say_waiting, stage_in, tell_reasons
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
 from onward.curate.extras import need
@@ -20,8 +20,8 @@ def draw(
         Path, typer.Argument(help="A folder of onward curate date, or of onward curate filter.")
     ],
     *,
-    images: Annotated[Path, typer.Option(help="Where the images lie: files, or tar shards.")],
-    out: Annotated[Path, typer.Option(help="Where to: a new folder.")],
+    images: Images,
+    out: Out,
     retrieval: Annotated[
         int, typer.Option(min=1, help="Pairs of each bucket that are to find each other.")
     ] = 1000,
@@ -82,17 +82,15 @@ def draw(
         f"{counts['rows']:,} of {counts['pairs']:,} pairs are left to learn from; "
         f"{counts['retrieval']:,} are to find each other, {counts['classified']:,} to be classified"
     )
-    for reason, number in counts["dropped"].items():
-        screen.print(f"[yellow]dropped:[/] {number:,} pairs: {escape(reason)}")
+    tell_reasons(screen, "dropped", counts["dropped"], "pairs: ")
     for reason, number in counts["captions"].items():
         screen.print(f"not classified: {number:,} captions: {escape(reason)}")
     if counts["short"]:
         names = first_few(counts["short"])
-        screen.print(f"[yellow]mind:[/] fewer than {retrieval:,} pairs to retrieve in {names}")
+        mind(screen, f"fewer than {retrieval:,} pairs to retrieve in {names}")
     without = [name for name, number in counts.get("classes", {}).items() if not number]
     if without:
-        names = first_few(without)
-        screen.print(f"[yellow]mind:[/] nothing to classify as {escape(names)}", soft_wrap=True)
+        mind(screen, f"nothing to classify as {first_few(without)}")
     screen.print(f"tests, and pairs to learn from: {escape(str(out))}", soft_wrap=True)
 
 

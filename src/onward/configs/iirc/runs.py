@@ -9,6 +9,7 @@ from onward.benchmarks.iirc import MODELS
 from onward.benchmarks.iirc_data import recognised
 from onward.benchmarks.iirc_recipes import published_changes
 from onward.report.answers import answers
+from onward.report.summary import pooled_mean_of
 from onward.reproduce.table import Caveats, Column, Missing, PaperTable, Row, Run
 from onward.results.record import RunRecord
 
@@ -102,7 +103,7 @@ def columns(periods: int) -> tuple[Column, ...]:
             "mean over periods",
             protocol,
             "pooled pw-Jaccard",
-            measure=_mean,
+            measure=pooled_mean_of,
             shown="pooled_mean",
         ),
         Column("own", "own period (R_jj)", protocol, "clear.in_domain"),
@@ -135,13 +136,6 @@ def run(
     published = published_changes(MODELS[kind], row.method, row.protocol or column.protocol)
     changed = replace(row, training={"paper": published})
     return changed.run(column, data, recipe, "iirc", {"edition": edition} if edition else {})
-
-
-def _mean(record: RunRecord) -> float:
-    """Return the mean over periods of the score on all of the past."""
-    scores = record.static("pooled")
-    known = scores[scores == scores]
-    return float(known.mean())
 
 
 def _answered(name: str, record: RunRecord) -> float:

@@ -6,6 +6,7 @@ Cost: 32 runs, 61 min of CPU time (cpu) or 37.4 days (paper).
 """
 
 from onward.configs.tic.runs import PROTOCOL, seconds, tic_table
+from onward.report.numbers import several
 from onward.reproduce.claims import Claim, above
 from onward.reproduce.table import Column, Row
 from onward.results.record import RunRecord
@@ -26,7 +27,7 @@ TABLE = tic_table(
     rows=tuple(
         Row(
             name=str(splits),
-            label=f"{splits} part{'s' if splits > 1 else ''}",
+            label=several(splits, "part"),
             key={"splits": str(splits)},
             method="cumulative",
             load={"splits": splits},

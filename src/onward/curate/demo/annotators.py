@@ -3,19 +3,19 @@
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
 import numpy as np
-import pyarrow as pa
-
-from onward.curate.records import VOTES
 
 # However hard an image is, nobody errs more often than this.
 _AT_MOST = 0.9
 # Of those who take an image for what it is not, how many no longer see what it is.
 _BLINDED = 0.8
 _CRIED_WOLF = 0.002
-_BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)
+UNEVENNESS = 0.5
+"""How much harder some pictures are than others.
+
+It is the variance of what rates are multiplied with, whose mean is 1.
+"""
 
 
 @dataclass(frozen=True)
@@ -77,77 +77,19 @@ def crew(
     ]
 
 
-def simulated_votes(
-    pictures: Sequence[Picture],
-    annotators: Sequence[Annotator],
-    concepts: Sequence[str],
-    *,
-    per_image: int = 3,
-    unevenness: float = 0.5,
-    seed: int = 0,
-) -> pa.Table:
-    """Let annotators look at pictures, and return their votes.
-
-    Parameters
-    ----------
-    pictures
-        What there is to look at.
-    annotators
-        Who looks; each picture is shown to some of them, drawn at random.
-    concepts
-        What can be chosen, without the background.
-    per_image
-        How many look at each picture.
-    unevenness
-        How much harder some pictures are than others: the variance of what rates are multiplied
-        with, whose mean is 1. What is hard is hard for everybody: with 0, errors are independent.
-    seed
-        Draws everything.
-    """
-    rng = np.random.default_rng([seed, 2])
-    hardness = np.ones(len(pictures))
-    if unevenness:
-        hardness = rng.gamma(1 / unevenness, unevenness, len(pictures))
-    rows, clocks = [], dict.fromkeys((one.name for one in annotators), _BEGIN)
-    for picture, hard in zip(pictures, hardness.tolist(), strict=True):
-        for number in rng.choice(len(annotators), per_image, replace=False).tolist():
-            who = annotators[number]
-            seconds = float(who.seconds * rng.gamma(4, 1 / 4))
-            clocks[who.name] += timedelta(seconds=seconds)
-            rows.append(
-                {
-                    "id": picture.id,
-                    "annotator": who.name,
-                    "labels": _answer(picture, who, hard, concepts, rng),
-                    "sensitive": _warns(picture, who, rng),
-                    "seconds": seconds,
-                    "at": clocks[who.name],
-                }
-            )
-    return pa.Table.from_pylist(rows, VOTES)
-
-
 def judged(
-    picture: Picture,
-    who: Annotator,
-    concepts: Sequence[str],
-    *,
-    times: int = 0,
-    unevenness: float = 0.5,
-    seed: int = 0,
+    picture: Picture, who: Annotator, concepts: Sequence[str], *, times: int = 0, seed: int = 0
 ) -> tuple[list[str], bool, float]:
     """Return what somebody says of a picture, whether it is sensitive, and after how many seconds.
 
     It depends on nothing that was said before: in whatever order a campaign asks, and however often
     it is stopped, they say the same. Only if they are asked `times` before, they may say otherwise.
-    See `simulated_votes` for the rest.
     """
-    hard = 1.0
-    if unevenness:
-        hard = float(_chance(seed, picture.id).gamma(1 / unevenness, unevenness))
+    # What is hard is hard for everybody.
+    hard = float(_chance(seed, picture.id).gamma(1 / UNEVENNESS, UNEVENNESS))
     rng = _chance(seed, picture.id, who.name, str(times))
     seconds = float(who.seconds * rng.gamma(4, 1 / 4))
-    return _answer(picture, who, hard, concepts, rng), _warns(picture, who, rng), seconds
+    return answered(picture, who, hard, concepts, rng), warned(picture, who, rng), seconds
 
 
 def _chance(seed: int, *about: str) -> np.random.Generator:
@@ -155,13 +97,14 @@ def _chance(seed: int, *about: str) -> np.random.Generator:
     return np.random.default_rng([seed, 4, int.from_bytes(name[:8], "big")])
 
 
-def _answer(
+def answered(
     picture: Picture,
     who: Annotator,
     hard: float,
     concepts: Collection[str],
     rng: np.random.Generator,
 ) -> list[str]:
+    """Draw what somebody says of a picture that is so many times as hard as a middling one."""
     if rng.random() < who.careless:
         any_answer = rng.integers(len(concepts) + 1)
         return [] if any_answer == len(concepts) else [list(concepts)[any_answer]]
@@ -175,5 +118,6 @@ def _answer(
     return sorted(seen)
 
 
-def _warns(picture: Picture, who: Annotator, rng: np.random.Generator) -> bool:
+def warned(picture: Picture, who: Annotator, rng: np.random.Generator) -> bool:
+    """Draw whether somebody says that a picture is sensitive."""
     return bool(rng.random() < (1 - who.overlooks if picture.sensitive else _CRIED_WOLF))

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -118,7 +118,7 @@ _ARTISTS = {
     "noise": ("nobody", "CC0", "https://creativecommons.org/publicdomain/zero/1.0/"),
 }
 _REACH, _NOISE = 1.2, 4.0
-_PACKED = 4000
+_PACKED, _AT_ONCE = 4000, 1024
 _BROKEN = 3
 
 
@@ -135,14 +135,7 @@ class Art:
     concepts: list[str]
 
 
-def write_art(
-    out: Path,
-    *,
-    renderings: int = 4,
-    every: int = 1,
-    seed: int = 0,
-    progress: Callable[[int], None] = lambda done: None,
-) -> dict[str, int]:
+def write_art(out: Path, *, renderings: int = 4, every: int = 1, seed: int = 0) -> dict[str, int]:
     """Write a pool to curate, and what it shows in truth; return what was counted.
 
     ``metadata.csv`` has a row for each image, and rows that are wrong in the ways that metadata
@@ -166,7 +159,6 @@ def write_art(
             rows = range(start, min(start + _PACKED, len(art.ids)))
             samples = [_sample(art, row, cut=row in broken) for row in rows]
             write_tar(draft / SHARDS / f"{number:05}.tar", samples)
-            progress(len(rows))
         lines = [*_lines(art, rng)]
         wrong = [*_wrong(lines, rng)]
         order = rng.permutation(len(lines) + len(wrong)).tolist()
@@ -235,7 +227,8 @@ def _art(renderings: int, every: int, rng: np.random.Generator) -> Art:
     artists = ["twemoji" if known["snapshot"][r] == TWEMOJI else "noto" for r in rows.tolist()]
     concepts = [concept[row] for row in rows.tolist()]
     drawings = as_rgb(emoji.wide["image"][rows])
-    pixels = [_rendered(drawings[start : start + 1024], rng) for start in _steps(len(rows))]
+    starts = range(0, len(rows), _AT_ONCE)
+    pixels = [_rendered(drawings[start : start + _AT_ONCE], rng) for start in starts]
     pixels.append(rng.integers(0, 256, (noise, *drawings.shape[1:]), np.uint8))
     count = len(rows) + noise
     return Art(
@@ -255,10 +248,6 @@ def _concept(subgroup: str, name: str) -> str:
         if subgroup.startswith(kind.subgroup) and kind.word in name:
             return concept
     return ""
-
-
-def _steps(count: int) -> range:
-    return range(0, count, 1024)
 
 
 def _rendered(images: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:

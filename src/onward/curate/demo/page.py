@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from matplotlib.figure import Figure
 
 from onward.curate.demo.art import CONCEPTS, true_pictures
 from onward.curate.demo.figures import error_figure, people_figure
@@ -70,7 +68,7 @@ def write_demo_page(
         sheet=dataset_sheet(at.dataset, counts["export"]["classes"]),
         runs=_runs(summaries, studio),
         scales=scales(),
-        maps=maps(summaries, score_limits(summaries), _numbers(summaries), Cells()),
+        maps=maps(summaries, score_limits(summaries), Cells()),
         scores=[
             (one.label, [one.metrics[name].percent() for name in _METRICS]) for one in summaries
         ],
@@ -229,13 +227,8 @@ def _numbers(summaries: Sequence[Summary]) -> dict[str, int]:
 def _runs(summaries: Sequence[Summary], studio: Studio) -> list[Plot]:
     numbers, shown = _numbers(summaries), list[Plot]()
     for picture in next_period_picture(summaries, None):
-        words = Plot(picture.title, picture.alt, picture.caption)
-        shown += studio.show(partial(_same, picture.figure), words, numbers)
+        shown += studio.show_picture(picture, numbers)
     return shown
-
-
-def _same(figure: Figure) -> Figure:
-    return figure
 
 
 def _commands(at: Folders, counts: Mapping[str, Any]) -> list[str]:

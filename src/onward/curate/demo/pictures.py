@@ -15,6 +15,7 @@ from onward.curate.demo.art import CONCEPTS, SHARDS
 from onward.curate.demo.size import Folders
 from onward.curate.images import Place, find_images
 from onward.curate.preview import spread, thumbnail
+from onward.curate.records import row_files
 from onward.curate.review.campaign import open_campaign
 from onward.curate.review.dashboard import overview
 from onward.data.folder_images import opened_image
@@ -67,10 +68,10 @@ class Dispute:
 def pool_strips(at: Folders, buckets: Sequence[Mapping[str, Any]], seed: int) -> list[Strip]:
     """Draw some images of every bucket, by lot."""
     rng = np.random.default_rng([seed, 10])
-    chosen = []
+    files, chosen = row_files(at.pool), []
     for number in range(len(buckets)):
-        parts = sorted((at.pool / "rows" / f"{number:02}").glob("*.parquet"))
-        ids = [name for part in parts for name in pq.read_table(part).column("id").to_pylist()]
+        parts = [pq.read_table(path) for bucket, path in files if bucket == number]
+        ids = [name for part in parts for name in part.column("id").to_pylist()]
         places = rng.choice(len(ids), min(_IN_A_STRIP, len(ids)), replace=False)
         chosen.append([ids[place] for place in places.tolist()])
     found = find_images(at.art / SHARDS, {name for ids in chosen for name in ids})

@@ -49,66 +49,23 @@ class Size:
     seeds: tuple[int, ...] = (0, 1, 2)
 
 
-@dataclass(frozen=True)
 class Folders:
-    """Where everything lies below the folder of the demonstration."""
+    """Where everything lies below the folder of the demonstration; stages are what verbs make."""
 
-    out: Path
-
-    @property
-    def art(self) -> Path:
-        """The images, their metadata, and the truth about them."""
-        return self.out / "art"
-
-    @property
-    def weights(self) -> Path:
-        """The small CLIP."""
-        return self.out / "clip.safetensors"
-
-    @property
-    def gold(self) -> Path:
-        """The known answers."""
-        return self.out / "gold.csv"
-
-    @property
-    def pool(self) -> Path:
-        """What ``onward curate pool`` makes."""
-        return self.out / "pool"
-
-    @property
-    def embedded(self) -> Path:
-        """What ``onward curate embed`` makes."""
-        return self.out / "embedded"
-
-    @property
-    def candidates(self) -> Path:
-        """What ``onward curate retrieve`` makes."""
-        return self.out / "candidates"
-
-    @property
-    def preview(self) -> Path:
-        """What ``onward curate preview`` makes."""
-        return self.out / "preview"
-
-    @property
-    def campaign(self) -> Path:
-        """What ``onward curate review`` makes."""
-        return self.out / "campaign"
-
-    @property
-    def accepted(self) -> Path:
-        """What ``onward curate accept`` makes."""
-        return self.out / "accepted"
-
-    @property
-    def dataset(self) -> Path:
-        """What ``onward curate export`` makes."""
-        return self.out / "dataset"
-
-    @property
-    def results(self) -> Path:
-        """The runs."""
-        return self.out / "results"
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        # The images, their metadata, and the truth about them.
+        self.art = out / "art"
+        self.weights = out / "clip.safetensors"
+        self.gold = out / "gold.csv"
+        self.pool = out / "pool"
+        self.embedded = out / "embedded"
+        self.candidates = out / "candidates"
+        self.preview = out / "preview"
+        self.campaign = out / "campaign"
+        self.accepted = out / "accepted"
+        self.dataset = out / "dataset"
+        self.results = out / "results"
 
 
 @contextlib.contextmanager

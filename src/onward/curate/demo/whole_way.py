@@ -1,7 +1,5 @@
 """``onward curate demo``: one verb after the other, on art whose truth is known."""
 
-import csv
-import io
 import json
 import shutil
 from collections.abc import Callable, Mapping
@@ -28,7 +26,8 @@ from onward.curate.known_clip import known_clip
 from onward.curate.pool import PoolOptions, make_pool
 from onward.curate.preview import make_preview
 from onward.curate.review.making import Rules, make_campaign
-from onward.curate.stage import Making, making
+from onward.curate.stage import making
+from onward.curate.written import csv_of
 from onward.files import write_atomic
 from onward.results.record import RunRecord
 from onward.sweep import Job, benchmark_of, sweep
@@ -70,22 +69,22 @@ def whole_way(
     """
     size, voice = size or Size(), voice or Voice()
     with making(out, "demo", {"seed": seed, **vars(size)}, on_wait=on_wait) as made:
-        if made.finished is None:
-            _Way(made, seed, size, voice).go(workers)
-        return made.finished or {}
+        if made.finished is not None:
+            return made.finished
+        return made.finish(_Way(out, seed, size, voice).go(workers))
 
 
 class _Way:
     """The stages, in their order."""
 
-    def __init__(self, made: Making, seed: int, size: Size, voice: Voice) -> None:
-        self._made, self._seed, self._size, self._voice = made, seed, size, voice
-        self._at = Folders(made.folder)
+    def __init__(self, out: Path, seed: int, size: Size, voice: Voice) -> None:
+        self._seed, self._size, self._voice = seed, size, voice
+        self._at = Folders(out)
         self._images = self._at.art / SHARDS
         self._concepts = self._at.out / "concepts.json"
 
-    def go(self, workers: int) -> None:
-        """Make what is not there."""
+    def go(self, workers: int) -> dict[str, Any]:
+        """Make what is not there; return what was counted."""
         say = self._voice.say
         counts: dict[str, Any] = {"art": self._draw()}
         drawn = counts["art"]
@@ -110,7 +109,7 @@ class _Way:
         say(f"run: {len(records)} runs of {', '.join(self._size.methods)}")
         counts |= measured(self._at, counts, records)
         write_demo_page(self._at, counts, records, self._seed, self._at.out / PAGE)
-        self._made.finish(counts)
+        return counts
 
     def _draw(self) -> dict[str, int]:
         told = self._at.out / _DRAWN
@@ -210,10 +209,8 @@ def _gold(pictures: Mapping[str, Picture], count: int, seed: int) -> bytes:
     names = sorted(pictures)
     rng = np.random.default_rng([seed, 9])
     chosen = rng.choice(len(names), min(count, len(names)), replace=False)
-    sink = io.StringIO()
-    table = csv.writer(sink, lineterminator="\n")
-    table.writerow(["id", "labels", "label"])
+    rows = []
     for place in sorted(chosen.tolist()):
         shows = "|".join(sorted(pictures[names[place]].shows))
-        table.writerow([names[place], shows, shows])
-    return sink.getvalue().encode()
+        rows.append((names[place], shows, shows))
+    return csv_of([("id", "labels", "label"), *rows])

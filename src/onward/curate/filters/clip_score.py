@@ -6,11 +6,12 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from onward.curate.filters.directions import Directions
 from onward.curate.filters.step import Alive, Given, Step, need_given
 from onward.curate.known_clip import require_same_model
 from onward.curate.nearest import require_width
 from onward.curate.queries import text_directions
+from onward.curate.stage import open_stage
+from onward.curate.store import Store
 from onward.errors import OnwardError
 from onward.types import Array
 
@@ -47,14 +48,14 @@ class ClipScore(Step):
         """Open the store, and see that it is of the same model."""
         store = need_given(given.store, "--store DIR", "a store of onward curate embed", self.name)
         known = need_given(given.clip, "--model NAME", "the model of the store", self.name)
-        self._images, self._clip = Directions(store), known.clip
-        require_same_model(self._images.model, known.identity)
+        require_same_model(open_stage(store, "embed").options.get("model"), known.identity)
+        self._images, self._clip = Store.open(store), known.clip
 
     def learn(self, alive: Alive) -> None:
         """Score everything that is left."""
         every = []
         for part, rows in alive():
-            vectors, there = self._images.of(rows["id"])
+            vectors, there = self._images.of(rows["id"].to_arrow())
             scores = np.full(len(rows), np.nan, np.float32)
             places = np.flatnonzero(there)
             texts = rows["caption"].fill_null("").gather(places).to_list()

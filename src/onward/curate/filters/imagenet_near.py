@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from onward.curate.filters.directions import Directions
 from onward.curate.filters.step import Alive, Given, Step, need_given
 from onward.curate.nearest import require_width
-from onward.curate.store import as_store
+from onward.curate.stage import open_stage
+from onward.curate.store import Store, as_store
 from onward.errors import OnwardError
 from onward.types import Array
 
@@ -42,15 +42,16 @@ class ImagenetNear(Step):
         reference = need_given(
             given.reference, "--reference FILE", "directions of wanted images", self.name
         )
-        self._images, self._wanted = Directions(store), as_store(reference)
-        require_width(self._wanted.width, self._images.store.width)
+        open_stage(store, "embed")
+        self._images, self._wanted = Store.open(store), as_store(reference)
+        require_width(self._wanted.width, self._images.width)
 
     def learn(self, alive: Alive) -> None:
         """Find the clusters of what is left, and which of them are wanted."""
         rng = np.random.default_rng(self.seed)
         held, count = [], 0
         for _, rows in alive():
-            vectors, there = self._images.of(rows["id"])
+            vectors, there = self._images.of(rows["id"].to_arrow())
             held.append(vectors[there].astype(np.float16))
             count += int(there.sum())
             self._lost += int((~there).sum())
@@ -69,7 +70,7 @@ class ImagenetNear(Step):
 
     def keep(self, part: str, rows: pl.DataFrame) -> pl.Series:
         """See in which cluster each image is."""
-        vectors, there = self._images.of(rows["id"])
+        vectors, there = self._images.of(rows["id"].to_arrow())
         return pl.Series(there & self._hit[nearest(vectors, self._centres)])
 
     def notes(self) -> dict[str, Any]:

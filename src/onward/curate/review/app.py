@@ -3,6 +3,7 @@
 import contextlib
 import sqlite3
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -143,10 +144,7 @@ def _add_calls(app: FastAPI, desk: Desk) -> None:
     async def previous(request: Request, before: Number | None = None) -> Response:
         somebody = desk.annotator(request)
         found = answered_before(desk.campaign, somebody.number, before)
-        if found is None:
-            return JSONResponse(None)
-        given = {"labels": found.labels, "sensitive": found.sensitive}
-        return JSONResponse({"question": found.question, **given})
+        return JSONResponse(None if found is None else asdict(found))
 
 
 def _state(campaign: Campaign, annotator: int) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from onward.curate.concepts import Concepts, read_concepts
+from onward.curate.concepts import CONCEPTS, Concepts, read_concepts
 from onward.curate.images import Place
 from onward.curate.stage import open_stage
 from onward.errors import OnwardError, StorageError
 
-FILE, CONCEPTS = "campaign.sqlite", "concepts.json"
+FILE = "campaign.sqlite"
 _BUSY_SECONDS = 20
 
 

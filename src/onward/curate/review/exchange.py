@@ -3,28 +3,22 @@
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from onward.curate.concepts import Concepts
-from onward.curate.records import VOTES
+from onward.curate.records import VOTES, micros_since, moment_of
 from onward.curate.review import label_studio, vote_tables
 from onward.curate.review.campaign import Campaign, open_campaign
 from onward.curate.review.formats import Format, format_of
 from onward.curate.review.people import somebody
+from onward.curate.review.vote_tables import Row
 from onward.curate.review.voting import Answer, keep
 from onward.curate.votes import require_vote
+from onward.curate.written import write_table
 from onward.errors import OnwardError
 from onward.files import storage, write_atomic
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-Row = Mapping[str, Any]
-"""A vote by the names of `VOTES`; ``seconds`` and ``at`` may be None where they are not known."""
-
 
 _READ: Mapping[Format, Callable[[Path, Concepts], Sequence[Row]]] = {
     Format.LABEL_STUDIO: label_studio.read,
@@ -53,31 +47,32 @@ def export_votes(folder: Path, path: Path, given: Format | None = None) -> int:
         rows, concepts = _standing(campaign), campaign.concepts
     with storage(path):
         if form is Format.PARQUET:
-            table = pa.Table.from_pylist(rows, schema=VOTES)
-            write_atomic(path, lambda file: pq.write_table(table, file))
+            write_table(path, pa.Table.from_pylist(rows, schema=VOTES))
         else:
             write_atomic(path, _WRITE[form](rows, concepts))
     return len(rows)
 
 
 def import_file(folder: Path, path: Path, given: Format | None = None) -> dict[str, int]:
-    """Add the votes of a file to a campaign, see `import_votes`."""
-    form = format_of(path, given)
-    if not path.is_file():
-        raise OnwardError(f"expected a file of votes, found none at {path}")
-    with open_campaign(folder) as campaign:
-        return _import(campaign, _READ[form](path, campaign.concepts))
-
-
-def import_votes(folder: Path, votes: pa.Table) -> dict[str, int]:
-    """Add votes with the columns of `VOTES`; return what became of them.
+    """Add the votes of a file to a campaign; return what became of them.
 
     Who is not known is entered, without a link. The same vote is imported once, however often it
     comes. One that finds its image with enough votes is kept and does not count; one for an image
     that is not in the campaign is left out, and counted.
     """
+    form = format_of(path, given)
+    if not path.is_file():
+        raise OnwardError(f"expected a file of votes, found none at {path}")
     with open_campaign(folder) as campaign:
-        return _import(campaign, votes.select(VOTES.names).to_pylist())
+        rows = _READ[form](path, campaign.concepts)
+        found: Counter[str] = Counter(read=len(rows), new=0, known=0, counted=0, not_in_campaign=0)
+        (before,) = campaign.db.execute("select count(*) from standing").fetchone()
+        with campaign.writing():
+            for row in rows:
+                found[_add(campaign, row)] += 1
+            (after,) = campaign.db.execute("select count(*) from standing").fetchone()
+    found["counted"] = after - before
+    return dict(found)
 
 
 def _standing(campaign: Campaign) -> list[Row]:
@@ -93,21 +88,10 @@ def _standing(campaign: Campaign) -> list[Row]:
             "labels": campaign.labels(labels),
             "sensitive": bool(sensitive),
             "seconds": seconds,
-            "at": _EPOCH + timedelta(microseconds=at),
+            "at": moment_of(at),
         }
         for name, annotator, labels, sensitive, seconds, at in rows
     ]
-
-
-def _import(campaign: Campaign, rows: Sequence[Row]) -> dict[str, int]:
-    found: Counter[str] = Counter(read=len(rows), new=0, known=0, counted=0, not_in_campaign=0)
-    (before,) = campaign.db.execute("select count(*) from standing").fetchone()
-    with campaign.writing():
-        for row in rows:
-            found[_add(campaign, row)] += 1
-        (after,) = campaign.db.execute("select count(*) from standing").fetchone()
-    found["counted"] = after - before
-    return dict(found)
 
 
 def _add(campaign: Campaign, row: Row) -> str:
@@ -118,7 +102,7 @@ def _add(campaign: Campaign, row: Row) -> str:
     if item is None:
         return "not_in_campaign"
     labels = campaign.code(row["labels"])
-    at = None if row["at"] is None else _microseconds(row["at"])
+    at = None if row["at"] is None else micros_since(row["at"])
     whole = (row["id"], row["annotator"], labels, bool(row["sensitive"]), at)
     key = f"import-{hashlib.sha256(repr(whole).encode()).hexdigest()[:40]}"
     if db.execute("select 1 from votes where key = ?", (key,)).fetchone():
@@ -133,7 +117,3 @@ def _add(campaign: Campaign, row: Row) -> str:
         answer = Answer(key, question, labels, bool(row["sensitive"]), row["seconds"], at)
         keep(campaign, annotator, answer)
     return "new"
-
-
-def _microseconds(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1)

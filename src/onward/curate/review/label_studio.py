@@ -5,18 +5,17 @@ export can be read into a project whose labelling interface has both, and its JS
 here, as are exports of other projects whose choices have the names of our concepts.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from onward.curate.concepts import Concepts
-from onward.curate.review.vote_tables import moment
+from onward.curate.review.vote_tables import Row, moment
+from onward.curate.written import json_of
 from onward.data.read_files import read_json
 from onward.errors import OnwardError
 
-Row = Mapping[str, Any]
 _LABELS, _SENSITIVE = "labels", "sensitive"
 _YES, _NO = "yes", "no"
 
@@ -39,7 +38,7 @@ def written(rows: Sequence[Row], concepts: Concepts) -> bytes:
             for row in votes
         ]
         found.append({"id": number, "data": {"id": name}, "annotations": annotations})
-    return (json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode()
+    return json_of(found)
 
 
 def read(path: Path, concepts: Concepts) -> Sequence[Row]:

@@ -4,17 +4,16 @@ import contextlib
 import csv
 import io
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
-from onward.curate.concepts import Concepts, read_concepts, write_concepts
+from onward.curate.concepts import CONCEPTS, Concepts, read_concepts, write_concepts
 from onward.curate.images import Place, find_images
 from onward.curate.review.campaign import (
-    CONCEPTS,
     FILE,
     Campaign,
     code_of,
@@ -23,13 +22,13 @@ from onward.curate.review.campaign import (
     open_campaign,
 )
 from onward.curate.stage import STAGE, Stage, making, open_stage
+from onward.curate.votes import labels_in
+from onward.curate.written import csv_of
 from onward.data.read_files import read_text
 from onward.errors import OnwardError, first_few
 from onward.files import file_digest, write_atomic
 
 MISSING = "missing.csv"
-BETWEEN = "|"
-"""What stands between labels in a cell."""
 
 
 @dataclass(frozen=True)
@@ -161,11 +160,11 @@ def make_campaign(
                 path.unlink()
             write_atomic(out / CONCEPTS, write_concepts(concepts))
             if found.missing:
-                write_atomic(out / MISSING, _listed(found.missing))
+                write_atomic(out / MISSING, csv_of([("id",), *((name,) for name in found.missing)]))
             with on_disk(out):
                 _fill(Campaign(out, connect(out / FILE, make=True), concepts), found, rules)
             counts = {"concepts": len(concepts.found), "votes_per_image": rules.votes}
-            return made.finish({**found.counts, **counts})
+            made.finish({**found.counts, **counts})
     return open_stage(out, "review")
 
 
@@ -261,13 +260,5 @@ def _read_gold(concepts: Concepts, path: Path) -> dict[str, str]:
         if not name or name in known:
             found = f"{name!r} twice" if name else "an empty one"
             raise OnwardError(f"expected each id once in {path}, found {found}")
-        labels = [label.strip() for label in (row["labels"] or "").split(BETWEEN)]
-        known[name] = code_of(concepts, (label for label in labels if label))
+        known[name] = code_of(concepts, labels_in(row["labels"]))
     return known
-
-
-def _listed(names: Sequence[str]) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([["id"], *([name] for name in names)])
-    return text.getvalue().encode()

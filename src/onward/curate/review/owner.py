@@ -2,19 +2,21 @@
 
 import math
 import time
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, TypeVar
 
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 
-from onward.curate.review.campaign import open_campaign
+from onward.curate.review.campaign import Campaign, open_campaign
 from onward.curate.review.dashboard import Overview, overview
 from onward.curate.review.desk import Desk, Number, image, page
 from onward.curate.review.people import invite, revoke
 from onward.errors import OnwardError
 
+_T = TypeVar("_T")
 # However many owners look, and however often, everything is counted once in so many seconds.
 _FRESH_SECONDS = 3.0
 
@@ -68,31 +70,28 @@ def add_owner_routes(app: FastAPI, desk: Desk) -> None:
         desk.require_owner(request)
         return await image(desk.campaign.place(item))
 
-    @app.post("/owner/invite")
-    async def let_in(request: Request, named: Named) -> Response:
+    async def change(request: Request, work: Callable[[Campaign], _T]) -> _T:
         desk.require_owner(request)
         try:
-            token = await desk.clerk.do(lambda campaign: invite(campaign, named.name))
+            found = await desk.clerk.do(work)
         except OnwardError as error:
             raise HTTPException(422, str(error)) from error
         seen.clear()
+        return found
+
+    @app.post("/owner/invite")
+    async def let_in(request: Request, named: Named) -> Response:
+        token = await change(request, lambda campaign: invite(campaign, named.name))
         return JSONResponse({"link": desk.link(token)})
 
     @app.post("/owner/revoke")
     async def shut_out(request: Request, named: Named) -> Response:
-        desk.require_owner(request)
-        try:
-            votes = await desk.clerk.do(lambda campaign: revoke(campaign, named.name))
-        except OnwardError as error:
-            raise HTTPException(422, str(error)) from error
-        seen.clear()
+        votes = await change(request, lambda campaign: revoke(campaign, named.name))
         return JSONResponse({"votes": votes})
 
     @app.post("/owner/{action}")
     async def pause(request: Request, action: Literal["pause", "resume"]) -> Response:
-        desk.require_owner(request)
-        await desk.clerk.do(lambda campaign: campaign.set("paused", action == "pause"))
-        seen.clear()
+        await change(request, lambda campaign: campaign.set("paused", action == "pause"))
         return JSONResponse({"paused": action == "pause"})
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import jinja2
 
 from onward import __version__
+from onward.report.rendering import templates
 
 _PAGES = "onward.curate.review", "pages"
 _REPORT = "onward.report", "templates"
@@ -48,10 +49,4 @@ def render(template: str, **context: Any) -> str:
 @cache
 def _environment() -> jinja2.Environment:
     folder = resources.files(_PAGES[0]).joinpath(_PAGES[1])
-    return jinja2.Environment(
-        loader=jinja2.FunctionLoader(lambda name: folder.joinpath(name).read_text("utf-8")),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    return templates(lambda name: folder.joinpath(name).read_text("utf-8"))

@@ -1,6 +1,5 @@
 """The server: on this machine alone unless somebody says otherwise."""
 
-import importlib.util
 import ipaddress
 import socket
 from collections.abc import Callable
@@ -9,16 +8,13 @@ from urllib.parse import urlsplit
 
 from onward.curate.review.people import new_token
 from onward.errors import OnwardError
+from onward.extras import need
 
 
 def need_server() -> None:
     """Say what to install if the server's packages are missing."""
     for name in ("fastapi", "uvicorn"):
-        if importlib.util.find_spec(name) is None:
-            raise OnwardError(
-                f"expected {name}, which serves the review page, found none. Install it: "
-                "pip install 'onward[curate]'"
-            )
+        need(name, "which serves the review page", "curate")
 
 
 def listening(host: str, port: int) -> socket.socket:

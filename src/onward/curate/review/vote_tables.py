@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,13 @@ import pyarrow.parquet as pq
 
 from onward.curate.concepts import Concepts
 from onward.curate.records import VOTES
-from onward.curate.review.making import BETWEEN
+from onward.curate.votes import BETWEEN, TRUTHS, labels_in
+from onward.curate.written import csv_of
 from onward.data.read_files import read_text
 from onward.errors import OnwardError
 
 Row = Mapping[str, Any]
-_TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
+"""A vote by the names of `VOTES`; ``seconds`` and ``at`` may be None where they are not known."""
 _CROWD_KIT = ("task", "worker", "label")
 
 
@@ -33,20 +34,18 @@ def read_parquet(path: Path, concepts: Concepts) -> Sequence[Row]:
 
 def csv_text(rows: Sequence[Row], concepts: Concepts) -> bytes:
     """Return a CSV: labels are joined by ``|``, an empty cell is none of them."""
-    return _table(
-        VOTES.names,
+    told = [
         (
-            (
-                row["id"],
-                row["annotator"],
-                _joined(row["labels"]),
-                "true" if row["sensitive"] else "false",
-                "" if row["seconds"] is None else repr(row["seconds"]),
-                row["at"].isoformat(),
-            )
-            for row in rows
-        ),
-    )
+            row["id"],
+            row["annotator"],
+            _joined(row["labels"]),
+            "true" if row["sensitive"] else "false",
+            "" if row["seconds"] is None else repr(row["seconds"]),
+            row["at"].isoformat(),
+        )
+        for row in rows
+    ]
+    return csv_of([VOTES.names, *told])
 
 
 def read_csv(path: Path, concepts: Concepts) -> Sequence[Row]:
@@ -60,13 +59,11 @@ def crowd_kit(rows: Sequence[Row], concepts: Concepts) -> bytes:
     Several labels are one label to crowd-kit, joined by ``|``. It has no place for what is
     sensitive, or for time.
     """
-    return _table(
-        _CROWD_KIT,
-        (
-            (row["id"], row["annotator"], _joined(row["labels"] or [concepts.background]))
-            for row in rows
-        ),
-    )
+    told = [
+        (row["id"], row["annotator"], _joined(row["labels"] or [concepts.background]))
+        for row in rows
+    ]
+    return csv_of([_CROWD_KIT, *told])
 
 
 def read_crowd_kit(path: Path, concepts: Concepts) -> Sequence[Row]:
@@ -77,7 +74,7 @@ def read_crowd_kit(path: Path, concepts: Concepts) -> Sequence[Row]:
         lambda row: {
             "id": row["task"],
             "annotator": row["worker"],
-            "labels": _split(row["label"]),
+            "labels": labels_in(row["label"]),
             "sensitive": False,
             "seconds": None,
             "at": None,
@@ -96,8 +93,8 @@ def _row(row: Mapping[str, str]) -> Row:
     return {
         "id": row["id"],
         "annotator": row["annotator"],
-        "labels": _split(row["labels"]),
-        "sensitive": _TRUTHS[(row.get("sensitive") or "").strip().lower()],
+        "labels": labels_in(row["labels"]),
+        "sensitive": TRUTHS[(row.get("sensitive") or "").strip().lower()],
         "seconds": float(seconds) if seconds else None,
         "at": moment(at) if at else None,
     }
@@ -111,10 +108,6 @@ def _joined(labels: Sequence[str]) -> str:
                 "--format parquet or label-studio"
             )
     return BETWEEN.join(labels)
-
-
-def _split(text: str) -> list[str]:
-    return [label.strip() for label in text.split(BETWEEN) if label.strip()]
 
 
 def _rows(
@@ -138,11 +131,3 @@ def _rows(
                 f"expected a vote in line {reader.line_num} of {path}, found: {error}"
             ) from error
     return found
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue().encode()

@@ -10,8 +10,9 @@ from onward.report.pictures.domain_matrices import Runs
 from onward.report.pictures.lines import MOST, looks, name_below
 from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard
-from onward.report.style import FAINT, RULE, styled
+from onward.report.style import FAINT, panels, ruled, styled
 from onward.report.summary import Summary
+from onward.tasks import shown_of
 from onward.types import Array
 
 
@@ -21,7 +22,7 @@ def class_precision_picture(setting: Sequence[Summary], card: StreamCard | None)
     runs: Runs = {
         item.label: item.records
         for item in setting[:MOST]
-        if item.spec.task == "boxes" and all(run.decisions for run in item.records)
+        if shown_of(item.spec.task).precisions and all(run.decisions for run in item.records)
     }
     if not runs:
         return []
@@ -73,26 +74,26 @@ def _curves(
 ) -> Figure:
     rows = 1 if len(classes) < 3 else 2
     names = 0.35 + 0.2 * -(-len(lines) // 4)
-    figure = Figure(figsize=(9.8, 2.5 * rows + names), layout="constrained")
-    panels = figure.subplots(
-        rows, -(-len(classes) // rows), sharex=True, sharey=True, squeeze=False
-    ).ravel()
+    figure, grid = panels(
+        len(classes),
+        -(-len(classes) // rows),
+        lambda wide, high: (9.8, 2.5 * high + names),
+        sharex=True,
+        sharey=True,
+    )
     places, styles = np.arange(len(periods)), looks(list(lines))
-    for axes, name in zip(panels, classes, strict=False):
+    for axes, name in zip(grid.ravel(), classes, strict=False):
         for label, of_classes in lines.items():
             known = np.isfinite(of_classes[name])
             style = {**styles[label], "marker": "o", "ms": 4, "gid": label}
             axes.plot(places[known], of_classes[name][known], **style)
         axes.set_title(short(name), loc="left", fontweight="bold")
-        axes.grid(axis="y", color=RULE, lw=0.8)
-        axes.set_axisbelow(True)
+        ruled(axes)
         axes.set_xticks(places, periods)
         axes.set_ylim(0, 100)
-    for axes in panels[len(classes) :]:
-        axes.set_axis_off()
     figure.supylabel("average precision, mean over domains, %", fontsize=9, color=FAINT)
     # Not below the whole figure, where the names of methods stand.
-    for axes in panels[-(len(panels) // rows) :]:
+    for axes in grid[-1]:
         axes.set_xlabel("after learning", color=FAINT)
     name_below(figure, styles)
     return figure

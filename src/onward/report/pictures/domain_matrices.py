@@ -11,8 +11,9 @@ from onward.report.labels import short
 from onward.report.pictures.lines import MOST
 from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard
-from onward.report.style import AS_DRAWN, FAINT, INK, MAP, styled
+from onward.report.style import AS_DRAWN, FAINT, INK, MAP, panels, styled
 from onward.report.summary import Summary
+from onward.report.words import seeds
 from onward.results.record import RunRecord
 from onward.types import Array
 
@@ -57,21 +58,16 @@ def domain_matrices(runs: Runs, width: float = 2.9) -> Figure:
     width
         Of a panel, in inches.
     """
-    columns = min(4, len(runs))
-    rows = -(-len(runs) // columns)
-    size = (width * columns + 0.2, (width - 0.15) * rows + 0.3)
-    figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    figure, grid = panels(
+        len(runs), 4, lambda wide, high: (width * wide + 0.2, (width - 0.15) * high + 0.3)
+    )
     values = {label: 100 * np.stack([run.matrix() for run in some]) for label, some in runs.items()}
     most = max(float(np.nanmax(matrices)) for matrices in values.values())
-    for axes, (label, matrices) in zip(panels, values.items(), strict=False):
+    for axes, (label, matrices) in zip(grid.ravel(), values.items(), strict=False):
         _matrix(axes, matrices, runs[label][0].spec.periods, most)
-        seeds = f"{len(matrices)} seed{'s' * (len(matrices) > 1)}"
         axes.set_title(short(label), loc="left", fontsize=10.5, fontweight="bold")
         if len(label) <= _BESIDE:
-            axes.set_title(seeds, loc="right", fontsize=8, color=FAINT)
-    for axes in panels[len(values) :]:
-        axes.set_axis_off()
+            axes.set_title(seeds(len(matrices)), loc="right", fontsize=8, color=FAINT)
     figure.supxlabel("tested on; mAP at an overlap of 0.5, percent, ± deviation", fontsize=8.5)
     figure.supylabel("after learning", fontsize=8.5)
     return figure

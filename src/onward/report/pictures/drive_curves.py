@@ -8,8 +8,7 @@ from onward.report.drive import drive_picture, panels_of
 from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard
 from onward.report.summary import TEST, Summary
-
-_BASELINE = "finetune"
+from onward.report.verdict import BASELINE
 
 
 def drive_curves_picture(setting: Sequence[Summary], card: StreamCard | None) -> list[Picture]:
@@ -19,7 +18,7 @@ def drive_curves_picture(setting: Sequence[Summary], card: StreamCard | None) ->
         for item in setting
         if all(TEST in run.static_tests and run.decisions for run in item.records)
     ]
-    shown = [item for item in kept if item is kept[0] or item.label == _BASELINE]
+    shown = [item for item in kept if item is kept[0] or item.label == BASELINE]
     return [_picture(item, card) for item in shown]
 
 

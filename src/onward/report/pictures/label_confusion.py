@@ -11,6 +11,7 @@ from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard
 from onward.report.summary import Summary
 from onward.results.record import RunRecord
+from onward.tasks import shown_of
 
 _SHOWN = 3
 
@@ -45,7 +46,7 @@ def confusion_picture(setting: Sequence[Summary], card: StreamCard | None) -> li
 
 def _runs(setting: Sequence[Summary]) -> dict[str, RunRecord]:
     """Return a run of each leading method, all under one seed: the first one's."""
-    if setting[0].spec.task != "many_labels":
+    if not shown_of(setting[0].spec.task).sets:
         return {}
     kept = {
         item.label: {record.spec.seed: record for record in item.records if record.decisions}

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from onward.report.labels import short, spread_apart
-from onward.report.style import COLOURS, FAINT, colours, percent_axis, styled
-from onward.report.summary import MISSING
+from onward.report.numbers import MISSING
+from onward.report.style import COLOURS, FAINT, colours, panels, percent_axis, styled
 from onward.types import Array
 
 MOST = len(COLOURS)
@@ -33,38 +33,36 @@ class Panel:
 
 
 @styled
-def line_panels(panels: Sequence[Panel], places: Sequence[str], score: str, along: str) -> Figure:
+def line_panels(lines: Sequence[Panel], places: Sequence[str], score: str, along: str) -> Figure:
     """Draw each method's mean along places; its band is one deviation over seeds to either side.
 
     Parameters
     ----------
-    panels
-        One or more; they share their places and the scale of scores.
+    lines
+        One panel or more; they share their places and the scale of scores.
     places
         What the periods are called.
     score, along
         What the axes are called.
     """
-    labels = list(dict.fromkeys(label for panel in panels for label in panel.lines))
-    columns = min(len(panels), 3)
-    rows = -(-len(panels) // columns)
-    width = {1: 6.4, 2: 9.2}.get(columns, 9.9)
+    labels = list(dict.fromkeys(label for panel in lines for label in panel.lines))
+    alone = len(lines) == 1
     # Names stand beside the lines of one panel, and below several.
-    names = 0.0 if len(panels) == 1 else 0.25 + 0.2 * -(-len(labels) // 4)
-    figure = Figure(figsize=(width, 3.3 * rows + names), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
+    names = 0.0 if alone else 0.25 + 0.2 * -(-len(labels) // 4)
+    widths = {1: 6.4, 2: 9.2, 3: 9.9}
+    figure, grid = panels(
+        len(lines), 3, lambda wide, high: (widths[wide], 3.3 * high + names), sharey=True
+    )
     styles = looks(labels)
-    for axes, panel in zip(grid.ravel(), panels, strict=False):
+    for axes, panel in zip(grid.ravel(), lines, strict=False):
         for label, scores in panel.lines.items():
             _line(axes, label, 100 * scores, styles[label])
-        _places(axes, places, len(panels))
-        axes.set_title(panel.title if len(panels) > 1 else "", loc="left", fontweight="bold")
+        _places(axes, places, len(lines))
+        axes.set_title("" if alone else panel.title, loc="left", fontweight="bold")
         axes.set_xlabel(along, color=FAINT)
         percent_axis(axes, score if axes in grid[:, 0] else "")
-    for axes in grid.ravel()[len(panels) :]:
-        axes.set_axis_off()
-    if len(panels) == 1:
-        _name_ends(grid[0, 0], panels[0], styles)
+    if alone:
+        _name_ends(grid[0, 0], lines[0], styles)
     else:
         name_below(figure, styles)
     return figure
@@ -122,12 +120,7 @@ def _name_ends(axes: Axes, panel: Panel, styles: Mapping[str, Mapping[str, Any]]
             va="center",
             color=colour,
             fontweight="bold",
-            arrowprops={
-                "arrowstyle": "-",
-                "color": styles[label]["color"],
-                "lw": 0.6,
-                "alpha": 0.6,
-            },
+            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.6, "alpha": 0.6},
             annotation_clip=False,
             gid=label,
         )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from onward.data.bags import ZERO_SHOT
 from onward.report.pictures.lines import MOST, Panel, line_panels, spoken
 from onward.report.pictures.picture import Picture
 from onward.report.provenance import StreamCard
@@ -11,13 +12,12 @@ from onward.report.summary import Summary
 from onward.types import PERIOD, Array
 
 _WAYS = {"image_to_text1": "an image finds its text", "text_to_image1": "a text finds its image"}
-_ZERO_SHOT = "zero_shot"
 
 
 def retrieval_picture(setting: Sequence[Summary], card: StreamCard | None) -> list[Picture]:
     """Draw recall at 1 of the last model on every period, both ways."""
     del card
-    if setting[0].spec.task != "image_text":
+    if not any(score.scores.keys() >= _WAYS.keys() for score in setting[0].records[0].scores):
         return []
     panels = [
         Panel(heading, {item.label: _in_the_end(item, way, PERIOD) for item in setting[:MOST]})
@@ -41,10 +41,10 @@ def zero_shot_picture(setting: Sequence[Summary], card: StreamCard | None) -> li
     kept = [
         item
         for item in setting[:MOST]
-        if all(_ZERO_SHOT in run.period_tests for run in item.records)
+        if all(ZERO_SHOT in run.period_tests for run in item.records)
     ]
     when = Panel("just after the period", {item.label: _when_new(item) for item in kept})
-    last = {item.label: _in_the_end(item, None, _ZERO_SHOT) for item in kept}
+    last = {item.label: _in_the_end(item, None, ZERO_SHOT) for item in kept}
     panels = [when, Panel("in the end", last)]
     return _side_by_side(
         panels,
@@ -78,4 +78,4 @@ def _in_the_end(item: Summary, metric: str | None, test: str) -> Array:
 
 
 def _when_new(item: Summary) -> Array:
-    return np.stack([np.diagonal(run.matrix(None, _ZERO_SHOT)) for run in item.records])
+    return np.stack([np.diagonal(run.matrix(None, ZERO_SHOT)) for run in item.records])

@@ -52,7 +52,6 @@ class Table {
     });
     this.keys = new Map();
     this.groups = Uint16Array.from(this.rows, (row) => row.group ?? 0);
-    this.found = this.rows.map((_, at) => at);
     this.drawn = this.spec.step;
     this.opened = new Set();
     this.sorted = this.spec.sort ?? null;
@@ -75,7 +74,6 @@ class Table {
     }
     tools.append(this.status);
     this.heads = this.visible.map((at) => this.head(at));
-    this.bodies = [make("tbody")];
     const head = make("thead", {}, make("tr", {}, ...this.heads));
     this.table = make("table", { class: "rows" }, make("caption", { class: "unseen" }, this.spec.label), head);
     const region = { class: "scroll", tabindex: "0", role: "region", "aria-label": this.spec.label };
@@ -240,7 +238,7 @@ class Table {
       bodies.at(-1).append(this.row(this.rows[at]));
     }
     if (waiting.size) bodies.push(make("tbody", {}, this.others(waiting.size)));
-    for (const body of this.table.tBodies.length ? [...this.table.tBodies] : []) body.remove();
+    for (const body of [...this.table.tBodies]) body.remove();
     this.table.append(...bodies);
     this.more.parentElement.hidden = left <= 0;
     this.more.textContent = `show ${Math.min(left, 2 * this.spec.step)} more of ${left.toLocaleString("en")}`;

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from onward.data.clad_sets import DAYS_AND_NIGHTS
 from onward.data.soda_words import CATEGORIES, CITIES, LOCATIONS, PERIODS, WEATHERS
-from onward.report.figures import COLOURS, FAINT, INK, RULE, styled
+from onward.report.style import COLOURS, FAINT, INK, RULE, styled
 
 _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     ("period", tuple(PERIODS.values())),

@@ -1,0 +1,77 @@
+"""What commands that run methods share: options, and their progress."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from onward.cli.progress import progress_bar
+from onward.metrics import METRICS
+from onward.sweep import On
+from onward.turns import Event, Watch
+
+
+def _known(names: list[str] | None) -> list[str] | None:
+    for name in names or ():
+        METRICS.find(name)
+    return names
+
+
+Seeds = Annotated[str, typer.Option(help="Such as 0, 0-4 or 0,2,5-7.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", min=1, help="Worker processes; one per core by default.")
+]
+Where = Annotated[On, typer.Option(help="Where workers are: local, or on a ray cluster.")]
+CheckpointSeconds = Annotated[
+    float, typer.Option(min=0, help="How much work a kill may cost at most.")
+]
+MoreMetrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A metric of onward list metrics beside the usual ones. May be repeated.",
+        callback=_known,
+    ),
+]
+
+
+@contextlib.contextmanager
+def live(runs: int, periods: int) -> Iterator[Watch]:
+    """Show progress over runs of so many periods on the error stream; yield what watches them."""
+    progress = progress_bar(
+        "[bold]{task.fields[runs_done]}/{task.fields[runs]} runs",
+        "[cyan]{task.fields[now]}",
+        "{task.fields[last]}",
+    )
+    bar = progress.add_task("", total=runs * periods, runs=runs, runs_done=0, now="", last="")
+    done: dict[str, int] = {}
+    finished: set[str] = set()
+
+    def watch(event: Event) -> None:
+        name = f"{event.spec.method} {event.spec.protocol['name']} seed {event.spec.seed}"
+        run = event.spec.hash
+        if event.kind == "learning" and event.period is not None:
+            progress.update(bar, now=f"{name} · {event.spec.periods[event.period]}")
+        elif event.kind in ("tested", "resumed") and event.period is not None:
+            done[run] = event.period + (event.kind == "tested")
+        elif event.kind in ("done", "done before"):
+            done[run] = periods
+            finished.add(run)
+        if event.scores:
+            metric, value = next(iter(event.scores[0].scores.items()))
+            shown = "—" if value is None else f"{value:.3f}"
+            progress.update(bar, last=f"last {metric} {shown}")
+        if event.kind in ("waiting", "resumed", "replayed"):
+            note = _NOTES[event.kind].format(name=name)
+            progress.console.print(note, highlight=False)
+        progress.update(bar, completed=sum(done.values()), runs_done=len(finished))
+
+    with progress:
+        yield watch
+
+
+_NOTES = {
+    "waiting": "{name}: another process is running this; waiting for it",
+    "resumed": "{name}: resumed where it had stopped",
+    "replayed": "{name}: no checkpoint to go on from, so it learns again from the first period",
+}

@@ -1,0 +1,137 @@
+"""Folders that something happened to: found, told, and left alone."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tamper import Tamperer
+from tiny_runs import Interrupt, run_tiny, snapshot, stop_at
+
+from onward.errors import DamagedFolderError, OnwardError
+from onward.results import folder as folder_module
+from onward.results.check import check_folder
+from onward.results.read import find_folders
+from onward.results.record import load_record
+
+
+def _committed(folder: Path) -> list[str]:
+    return [*json.loads((folder / "manifest.json").read_text())["files"], "manifest.json"]
+
+
+def test_a_damaged_byte_in_any_file_is_found_and_nothing_is_changed(tmp_path: Path) -> None:
+    whole = run_tiny(tmp_path / "whole")
+    for name in _committed(whole):
+        copy = tmp_path / "copy" / name.replace("/", "-") / whole.name
+        shutil.copytree(whole, copy)
+        content = bytearray((copy / name).read_bytes())
+        for place in (0, len(content) // 2, len(content) - 1):
+            content[place] ^= 0x04
+        (copy / name).write_bytes(bytes(content))
+        before = snapshot(copy)
+        problems = check_folder(copy)
+        assert problems, name
+        assert name in problems[0].problem
+        assert snapshot(copy) == before
+
+
+def test_a_damaged_folder_is_refused_for_going_on(tmp_path: Path) -> None:
+    with pytest.raises(Interrupt):
+        run_tiny(tmp_path, watch=stop_at("tested", 2))
+    (folder,) = find_folders(tmp_path)
+    names = _committed(folder)
+    names += [name for name in snapshot(folder) if name.startswith("checkpoint/")]
+    for name in names:
+        good = (folder / name).read_bytes()
+        bad = bytearray(good)
+        bad[len(bad) // 2] ^= 0x04
+        (folder / name).write_bytes(bytes(bad))
+        before = snapshot(folder)
+        with pytest.raises(DamagedFolderError):
+            run_tiny(tmp_path)
+        after = {k: v for k, v in snapshot(folder).items() if k != "log.jsonl"}
+        assert after == {k: v for k, v in before.items() if k != "log.jsonl"}
+        (folder / name).write_bytes(good)
+    run_tiny(tmp_path)
+
+
+def test_a_newer_folder_is_refused_and_left_alone(tmp_path: Path) -> None:
+    folder = run_tiny(tmp_path)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "schema_version": 99}))
+    before = snapshot(folder)
+    for use in (lambda: load_record(folder), lambda: run_tiny(tmp_path)):
+        with pytest.raises(OnwardError, match="newer Onward"):
+            use()
+    assert "newer Onward" in check_folder(folder)[0].problem
+    assert snapshot(folder) == before
+
+
+def test_a_score_that_was_changed_with_its_hash_is_found(tmp_path: Path) -> None:
+    folder = run_tiny(tmp_path)
+    lines = (folder / "scores.jsonl").read_text().splitlines()
+    first = json.loads(lines[0])
+    first["scores"]["accuracy"] = 0.99
+    (folder / "scores.jsonl").write_text("\n".join([json.dumps(first), *lines[1:]]) + "\n")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    mark = folder_module.mark(folder, "scores.jsonl")
+    manifest["files"]["scores.jsonl"] = mark.model_dump()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (finding,) = check_folder(folder)
+    assert "0.99" in finding.problem
+    assert "the stored decisions give" in finding.problem
+
+
+def test_a_renamed_folder_is_found(tmp_path: Path) -> None:
+    folder = run_tiny(tmp_path)
+    renamed = folder.rename(folder.with_name("0" * 16))
+    assert "expected the folder name" in check_folder(renamed)[0].problem
+
+
+def test_a_folder_of_before_a_field_was_there_keeps_its_name(tmp_path: Path) -> None:
+    mine = Tamperer(run_tiny(tmp_path / "run"), tmp_path)
+    mine.change_file("spec.json", lambda spec: spec.pop("tuned"))
+    spec = json.loads((mine.folder / "spec.json").read_text())
+    said = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
+    name = hashlib.sha256(said.encode()).hexdigest()[:16]
+    mine.folder = mine.folder.rename(mine.folder.with_name(name))
+    mine.redo_manifest()
+    assert check_folder(mine.folder) == []
+
+
+def test_results_without_their_manifest_are_refused_and_left_alone(tmp_path: Path) -> None:
+    folder = run_tiny(tmp_path)
+    (folder / "manifest.json").unlink()
+    before = snapshot(folder)
+    with pytest.raises(DamagedFolderError, match=r"expected a manifest\.json"):
+        run_tiny(tmp_path)
+    assert snapshot(folder) == before
+    assert "manifest" in check_folder(folder)[0].problem
+
+
+def test_a_lost_row_is_found_and_not_papered_over(tmp_path: Path) -> None:
+    with pytest.raises(Interrupt):
+        run_tiny(tmp_path, watch=stop_at("tested", 2))
+    (folder,) = find_folders(tmp_path)
+    lines = (folder / "scores.jsonl").read_text().splitlines(keepends=True)
+    (folder / "scores.jsonl").write_text("".join(lines[4:]))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"]["scores.jsonl"] = folder_module.mark(folder, "scores.jsonl").model_dump()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(DamagedFolderError, match="expected the tests after period 0"):
+        run_tiny(tmp_path)
+
+
+def test_a_missing_cell_and_added_bytes_are_found(tmp_path: Path) -> None:
+    folder = run_tiny(tmp_path, keep_predictions=False)
+    with (folder / "cost.json").open("a") as file:
+        file.write(" ")
+    assert "something was added" in check_folder(folder)[0].problem
+    lines = (folder / "scores.jsonl").read_text().splitlines(keepends=True)
+    (folder / "scores.jsonl").write_text("".join(lines[1:]))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"]["scores.jsonl"] = folder_module.mark(folder, "scores.jsonl").model_dump()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    problems = [finding.problem for finding in check_folder(folder)]
+    assert "expected a score on period 0 after period 0, found none" in problems
