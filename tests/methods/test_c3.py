@@ -10,7 +10,7 @@ from drive_calls import LIMITS, RECIPE, learner_of, shown_call, taught
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.methods.c3 import C3, entropy
-from onward.train.losses import focal
+from onward.train.losses import contrastive, focal
 from onward.train.method import Step
 
 
@@ -89,7 +89,13 @@ def test_contrast_moves_the_network_and_focal_loss_the_head() -> None:
         step.model.backward(loss.slope, loss.feature_slope)
         below = [n for n in step.model.parameters if n not in step.model.head]
         found[contrast] = max(float(step.model.parameters[n].grad.abs().max()) for n in below)  # type: ignore[union-attr]
-        torch.testing.assert_close(loss.slope, focal(step.outputs, step.targets, 2.0).slope)
+        head = focal(step.outputs, step.targets, 2.0)
+        torch.testing.assert_close(loss.slope, head.slope)
+        alike = step.targets[:, None] == step.targets
+        by_class = contrastive(step.model.features, step.model.features, alike, 0.1)
+        # Both contrasts are added: that of classes, and that of two looks at one sample.
+        least = head.value() + contrast * by_class.value()
+        assert (loss.value() > least + 1e-3) == bool(contrast)
     assert found[0.0] < 1e-6 < 1e-3 < found[1.0]
 
 

@@ -82,7 +82,7 @@ def test_total_variation() -> None:
 
 
 def test_deals_keep_groups_whole_and_sides_as_large() -> None:
-    groups_a, groups_b = ["x", "x", "y", "z"], ["x", "u", "v", "v"]
+    groups_a, groups_b = ["x", "x", "y", "z"], ["x", "u", "v", "v", "w"]
     seen: list[tuple[set[int], set[int]]] = []
 
     def watch(a: Rows, b: Rows) -> float:
@@ -91,14 +91,14 @@ def test_deals_keep_groups_whole_and_sides_as_large() -> None:
 
     without_drift(watch, groups_a, groups_b, draws=60)
     for one, other in seen:
-        assert one | other == set(range(8))
+        assert one | other == set(range(9))
         assert not one & other
         # The two parts of x, which is in both, are on two sides; v is never torn apart.
         assert ({0, 1} <= one) != (4 in one)
         assert len({0, 1} & one) in (0, 2)
         assert len({6, 7} & one) in (0, 2)
         # Of what is on one side alone, as many groups as there were: y and z.
-        assert sum(part <= one for part in ({2}, {3}, {5}, {6, 7})) == 2
+        assert sum(part <= one for part in ({2}, {3}, {5}, {6, 7}, {8})) == 2
     assert len({frozenset(one) for one, _ in seen}) > 5
     seen.clear()
     without_drift(watch, groups_a, groups_b, paired=False, draws=60)
