@@ -55,6 +55,12 @@ def test_what_is_the_same_thing_in_both_gives_nothing_away() -> None:
     assert found.p > 0.9
 
 
+def test_periods_far_apart_are_told_apart_in_every_half() -> None:
+    a, b = np.random.default_rng(5).normal(size=(2, 41, 3))
+    found = told_apart(a, b[:21] + 9)
+    assert (found.accuracy, found.auc) == (1, 1)
+
+
 def test_scores_say_who_is_typical() -> None:
     rng = np.random.default_rng(5)
     a, b = rng.normal(size=(2, 200, 3))
