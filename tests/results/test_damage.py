@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from stopped_runs import Interrupt, run_tiny, snapshot, stop_at
 from tamper import Tamperer
-from tiny_runs import Interrupt, run_tiny, snapshot, stop_at
 
 from onward.errors import DamagedFolderError, OnwardError
 from onward.results import folder as folder_module

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_runs import Interrupt, Plain, run_tiny, snapshot, stop_at
+from stopped_runs import Interrupt, Plain, run_tiny, snapshot, stop_at
 
 import onward
 from onward.checks.tiny import tiny_benchmark

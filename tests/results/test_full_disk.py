@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tiny_runs import Interrupt, Plain, run_tiny, snapshot, stop_at
+from stopped_runs import Interrupt, Plain, run_tiny, snapshot, stop_at
 
 from onward.budget import Budget
 from onward.errors import StorageError

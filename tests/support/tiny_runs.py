@@ -1,51 +1,59 @@
-"""Runs of a tiny benchmark that are stopped on the way, and what they leave behind."""
+"""Small real runs in folders, made in a moment."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import onward
-from onward.budget import Budget
 from onward.checks.tiny import tiny_benchmark
 from onward.turns import Event
-from onward.types import View
+from onward.types import Benchmark
 
 
-class Interrupt(Exception):
+class Stopped(Exception):
     """Stands for whatever ends a process."""
 
 
-def stop_at(kind: str, period: int) -> Any:
-    def watch(event: Event) -> None:
-        if event.kind == kind and event.period == period:
-            raise Interrupt
-
-    return watch
-
-
-def run_tiny(out: Path, method: Any = "er", **options: Any) -> Path:
-    path = onward.run(tiny_benchmark(), method, seed=0, out=out, **options).path
-    assert path is not None
-    return path
-
-
-def snapshot(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+def tiny_runs(
+    out: Path,
+    methods: Sequence[str] = ("finetune", "nap"),
+    seeds: int = 2,
+    benchmark: Benchmark | None = None,
+    **options: Any,
+) -> Path:
+    """Run methods and return the folder with their results."""
+    made = benchmark or tiny_benchmark()
+    for method in methods:
+        for seed in range(seeds):
+            onward.run(made, method, seed, out, options=options)
+    return out
 
 
-class Plain:
-    """A learner that cannot be saved."""
+def unfinished_run(out: Path, method: str = "scratch", seed: int = 0) -> Path:
+    """Begin a run that ends after its second period, and return its folder."""
 
-    def __init__(self) -> None:
-        self.seen = 0
+    def stop(event: Event) -> None:
+        if event.kind == "tested" and event.period == 1:
+            raise Stopped
 
-    def learn(self, view: View, budget: Budget) -> None:
-        self.seen += len(view)
+    before = set(out.rglob("spec.json"))
+    try:
+        onward.run(tiny_benchmark(), method, seed, out, watch=stop)
+    except Stopped:
+        (spec,) = set(out.rglob("spec.json")) - before
+        return spec.parent
+    raise AssertionError("the run was not stopped")
 
-    def predict(self, view: View) -> np.ndarray:
-        return np.full(len(view), self.seen % len(view.classes))
+
+def damage(folder: Path) -> Path:
+    """Change a byte of a run's scores."""
+    scores = folder / "scores.jsonl"
+    scores.write_bytes(scores.read_bytes().replace(b'"samples":', b'"sample5":', 1))
+    return folder
+
+
+def respecced(folder: Path, file: Path, **changes: Any) -> Path:
+    """Write the spec of a run with other values into a file."""
+    file.write_text(json.dumps({**json.loads((folder / "spec.json").read_text()), **changes}))
+    return file
