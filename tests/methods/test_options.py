@@ -14,6 +14,7 @@ from onward.methods.d2 import D2
 from onward.methods.ewc import EWC
 from onward.methods.icarl_norm import ICaRLNorm
 from onward.methods.lucir import LUCIR
+from onward.methods.pretrain_probe import PretrainProbe
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,8 @@ def test_options(make: Any, options: dict[str, Any], message: str) -> None:
         # LUCIR's released code; CLEAR's supplement, section 6.
         (LUCIR, {"distance": 5.0, "margin": 0.5, "hardest": 2}),
         (EWC, {"strength": 0.4, "decay": 0.1}),
+        # CLEAR pre-trains on all images of bucket 0, of which few have a label.
+        (PretrainProbe, {"unlabelled": True}),
     ],
 )
 def test_what_is_not_given_is_as_published(method: Any, published: dict[str, float]) -> None:

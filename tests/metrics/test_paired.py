@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from onward.metrics.paired import EXACT_UP_TO, compare, sign_flip_test
+from onward.metrics.paired import EXACT_UP_TO, compare, seeds_to_decide, sign_flip_test
 
 WHOLE = st.lists(st.integers(-50, 50), min_size=1, max_size=8)
 
@@ -216,3 +216,8 @@ def test_errors_say_what_was_expected_and_found_and_what_to_do(
 ) -> None:
     with pytest.raises(ValueError, match=says):
         bad_call()
+
+
+@pytest.mark.parametrize("differences", [[1.0], [1.0, -1.0], [0.0, 0.0]])
+def test_one_seed_or_no_difference_says_nothing_of_more_seeds(differences: list[float]) -> None:
+    assert seeds_to_decide(differences) is None

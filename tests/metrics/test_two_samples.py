@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from onward.metrics.drift import frechet_distance
-from onward.metrics.two_samples import holm, told_apart
+from onward.metrics.two_samples import _PENALTIES, _learned, holm, told_apart
 
 
 def test_false_alarms_are_rare_and_the_interval_agrees() -> None:
@@ -118,6 +119,33 @@ def test_few_groups_raise_no_false_alarm_far_below_the_level_either() -> None:
         found = told_apart(values[:90], values[90:], groups[:90], groups[90:], seed=trial)
         alarms += found.p <= 0.005
     assert alarms <= 4
+
+
+@pytest.mark.parametrize("width", [3, 40])
+def test_the_penalty_is_that_of_the_least_error_on_samples_left_out(width: int) -> None:
+    rng = np.random.default_rng(width)
+    later = np.repeat([False, True], [8, 13])
+    values = rng.normal(size=(21, width)) + 0.7 * later[:, None]
+    weight = 0.5 / np.where(later, 13, 8)
+    centre = weight @ values
+    inputs = (values - centre) / np.sqrt(weight @ np.square(values - centre))
+    inputs, target = np.column_stack([np.ones(21), inputs]), np.where(later, 1.0, -1.0)
+
+    def fitted(rows: NDArray[np.intp], penalty: float) -> NDArray[np.float64]:
+        weighted = inputs[rows].T * weight[rows]
+        ridge = penalty * np.diag([0.0, *np.ones(width)])
+        return np.linalg.solve(weighted @ inputs[rows] + ridge, weighted @ target[rows])
+
+    def error(penalty: float) -> float:
+        others = [np.delete(np.arange(21), one) for one in range(21)]
+        said = [inputs[one] @ fitted(rest, penalty) for one, rest in enumerate(others)]
+        return float(weight @ np.square(target - said))
+
+    moments = np.linalg.eigvalsh((inputs[:, 1:].T * weight) @ inputs[:, 1:])
+    scale = moments[moments > 1e-10 * moments[-1]].mean()
+    best = min(_PENALTIES * scale, key=error)
+    expected = inputs @ fitted(np.arange(21), best)
+    np.testing.assert_allclose(_learned(values, later)(values), expected, atol=1e-9)
 
 
 def test_holm_against_its_definition() -> None:

@@ -2,9 +2,12 @@
 
 import hashlib
 import json
+import os
 import shutil
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from stopped_runs import Interrupt, run_tiny, snapshot, stop_at
 from tamper import Tamperer
@@ -81,6 +84,30 @@ def test_a_score_that_was_changed_with_its_hash_is_found(tmp_path: Path) -> None
     (finding,) = check_folder(folder)
     assert "0.99" in finding.problem
     assert "the stored decisions give" in finding.problem
+
+
+class _Runs:
+    """Pickled, it makes a folder wherever it is loaded."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (os.mkdir, (str(self.folder),))
+
+
+def test_a_checkpoint_that_holds_a_program_is_not_run(tmp_path: Path) -> None:
+    with pytest.raises(Interrupt):
+        run_tiny(tmp_path / "out", watch=stop_at("tested", 1))
+    (folder,) = find_folders(tmp_path / "out")
+    (checkpoint,) = (folder / "checkpoint").iterdir()
+    np.save(checkpoint / "held.npy", np.array([_Runs(tmp_path / "was run")]), allow_pickle=True)
+    manifest = json.loads((checkpoint / "manifest.json").read_text())
+    manifest["files"]["held.npy"] = folder_module.mark(checkpoint, "held.npy").model_dump()
+    (checkpoint / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        run_tiny(tmp_path / "out")
+    assert not (tmp_path / "was run").exists()
 
 
 def test_a_renamed_folder_is_found(tmp_path: Path) -> None:

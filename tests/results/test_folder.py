@@ -21,6 +21,7 @@ from onward.results.record import load_record
 def test_a_folder_holds_what_the_schema_says(tmp_path: Path) -> None:
     folder = run_tiny(tmp_path)
     names = set(snapshot(folder))
+    assert json.loads((folder / "log.jsonl").read_text().splitlines()[-1])["event"] == "finished"
     assert {"spec.json", "env.json", "scores.jsonl", "cost.json", "log.jsonl"} <= names
     assert {f"predictions/{i:03d}.parquet" for i in range(4)} <= names
     assert folder == tmp_path / "tiny" / "er" / load_record(folder).spec.hash
