@@ -53,6 +53,47 @@ def onward(*words: str, site: list[Path], code: int = 0) -> str:
     return done.stdout if code == 0 else done.stderr
 
 
+ODD_CARDS = """
+from dataclasses import replace
+from onward.benchmarks.clear import LISTED
+from onward.errors import OnwardError
+from onward.methods import MethodCard
+from onward.methods.finetune import Finetune
+
+
+class Needy(Finetune):
+    needs = {"image": "to look at"}
+
+
+def reads(folder):
+    raise KeyError("size")
+
+
+NEEDY = MethodCard("odd", Needy, "nobody")
+MISREADING = replace(LISTED, name="odd", reads=reads)
+
+
+def __getattr__(name):
+    wrong = {
+        "WITHOUT_PROTOCOLS": {"protocols": {}},
+        "WITHOUT_A_TASK": {"task": "one_label"},
+        "LACKING": {"lacks": {"image": "there is none"}},
+    }
+    return replace(LISTED, name="odd", **wrong[name])
+"""
+
+
+def broken(folder: Path, points: str) -> Path:
+    """Write what pip writes for a package whose entry points are wrong."""
+    info = folder / "broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(points)
+    (folder / "odd_cards.py").write_text(ODD_CARDS)
+    (folder / "odd_exit.py").write_text("raise SystemExit(3)")
+    return folder
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [installed(tmp_path_factory.mktemp("site"))]
@@ -95,6 +136,8 @@ def test_an_option_of_its_benchmark_is_given_by_name(site: list[Path], tmp_path:
     assert far["data"] == "made, drift 2"
     said = onward(*words, "drit=2", "--out", str(tmp_path), site=site, code=2)
     assert "unknown option of seasons 'drit'. Did you mean 'drift'?" in said
+    said = onward(*words, "model=5", "--out", str(tmp_path), site=site, code=2)
+    assert "expected --load for an option without a flag, found model. Give it as --model" in said
 
 
 @pytest.mark.slow
@@ -164,18 +207,60 @@ def test_two_packages_with_one_name_are_refused(site: list[Path], tmp_path: Path
             ("check", "method", "er"),
             "expected one method 'er', found two: by Onward itself and by broken 1.0",
         ),
+        (
+            "benchmarks",
+            "odd = odd_cards:WITHOUT_PROTOCOLS",
+            ("list", "grid"),
+            "expected one or more as protocols of the benchmark 'odd', found {}",
+        ),
+        (
+            "benchmarks",
+            "odd = odd_cards:WITHOUT_A_TASK",
+            ("list", "benchmarks"),
+            "expected a task kind as task of the benchmark 'odd', found 'one_label'",
+        ),
+        (
+            "benchmarks",
+            "odd = odd_cards:LACKING",
+            ("list", "grid"),
+            "unknown word in what the benchmark 'odd' lacks 'image'. Did you mean 'images'?",
+        ),
+        (
+            "benchmarks",
+            "odd = odd_cards:MISREADING",
+            ("check", "data", "."),
+            "the benchmark 'odd' of broken 1.0 cannot tell whether . is its data: KeyError: 'size'",
+        ),
+        (
+            "methods",
+            "odd = odd_cards:NEEDY",
+            ("list", "grid"),
+            "unknown word in what odd needs 'image'. Did you mean 'images'?",
+        ),
+        ("methods", "odd = odd_exit:CARD", ("list", "methods"), "cannot be loaded: SystemExit: 3"),
     ],
 )
 def test_a_package_that_is_wrong_is_named(
     group: str, point: str, words: tuple[str, ...], expected: str, tmp_path: Path
 ) -> None:
-    info = tmp_path / "broken-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[onward.{group}]\n{point}\n")
-    said = onward(*words, site=[tmp_path], code=2)
+    said = onward(*words, site=[broken(tmp_path, f"[onward.{group}]\n{point}\n")], code=2)
     assert expected in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("module", ["no_such_module", "odd_exit"])
+def test_a_package_that_is_broken_stands_in_nobody_s_way(module: str, tmp_path: Path) -> None:
+    groups = ("benchmarks", "metrics", "models", "tasks", "tables")
+    points = "".join(f"[onward.{group}]\nodd = {module}:ODD\n" for group in groups)
+    site = [broken(tmp_path, points)]
+    (tmp_path / "mine.csv").write_text("time,label,x\n2020-01-01,a,1\n2021-01-01,b,2\n")
+    for words in (
+        ("--help",),
+        ("budget", "tic", "--no-measure"),
+        ("data", "describe", "emoji"),
+        ("data", "describe", str(tmp_path / "mine.csv")),
+    ):
+        onward(*words, site=site)
 
 
 def test_results_of_a_task_kind_that_is_gone_say_so(site: list[Path], tmp_path: Path) -> None:

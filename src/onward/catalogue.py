@@ -59,6 +59,11 @@ class Catalogue(Mapping[str, T]):
     def __len__(self) -> int:
         return len(self._own) + len(self._added)
 
+    @property
+    def own(self) -> Mapping[str, T]:
+        """Onward's own, for what must not depend on other packages."""
+        return self._own
+
     def find(self, name: str) -> T:
         """Return what has this name, or say which names there are."""
         if name not in self._added and name not in self._own:
@@ -86,7 +91,7 @@ class Catalogue(Mapping[str, T]):
     def _load(self, point: EntryPoint) -> T:
         try:
             found: T = point.load()
-        except Exception as error:  # whatever it is, it is that package's to mend
+        except (Exception, SystemExit) as error:  # whatever it is, it is that package's to mend
             raise OnwardError(
                 f"the {self._kind} {point.name!r} of {_described(point)} cannot be loaded: "
                 f"{type(error).__name__}: {error}. Mend that package, or uninstall it"

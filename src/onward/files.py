@@ -46,7 +46,7 @@ def write_atomic(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> 
     Its folder is made if needed. The content may be a function that writes into an open file. What
     is there and is no file, such as a device, stays; a link stays a link.
     """
-    path = path.resolve() if path.is_symlink() else path
+    path = Path(os.path.realpath(path)) if path.is_symlink() else path
     if path.exists() and not path.is_file():
         raise StorageError(
             f"cannot write {path}: expected a file, or nothing, found something else there. Choose "

@@ -4,8 +4,10 @@ A method says what it `needs`, and why. A task kind, a protocol and a benchmark 
 not, and why. Nobody lists which goes with which.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+
+from onward.errors import unknown
 
 CLASSES = "classes"
 CLASS_OUTPUTS = "class outputs"
@@ -47,6 +49,21 @@ class Misfit:
         return f"{self.method} needs {NEEDS[self.need]}, {self.purpose}; {self.lack}."
 
 
+def require_known(words: Iterable[str], whose: str) -> None:
+    """Raise if a need or a lack is none of `NEEDS`: nothing would ever fit it.
+
+    Examples
+    --------
+    >>> require_known(["image"], "what er needs")
+    Traceback (most recent call last):
+    onward.errors.OnwardError: unknown word in what er needs 'image'. Did you mean 'images'? See: \
+NEEDS in onward/fit.py
+    """
+    for word in words:
+        if word not in NEEDS:
+            raise unknown(f"word in {whose}", word, NEEDS, "NEEDS in onward/fit.py")
+
+
 def misfit(method: str, needs: Mapping[str, str], *lacking: Mapping[str, str]) -> Misfit | None:
     """Return why a method makes no sense there, or None if it does.
 
@@ -59,6 +76,7 @@ def misfit(method: str, needs: Mapping[str, str], *lacking: Mapping[str, str]) -
     >>> misfit("er", {}, {CLASSES: "a text has no class"}) is None
     True
     """
+    require_known(needs, f"what {method} needs")
     for lacks in lacking:
         for need, purpose in needs.items():
             if need in lacks:

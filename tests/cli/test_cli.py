@@ -116,6 +116,10 @@ def test_describe_the_emoji(onward: Terminal) -> None:
         (("show", "nowhere"), "expected a folder with results, found nothing"),
         (("check", "results", "nowhere"), "expected a folder with results, found nothing"),
         (("data", "describe", "photos"), "unknown data 'photos'"),
+        (("data", "describe", ""), "unknown data ''"),
+        (("data", "describe", "x" * 5000), "unknown data 'xxx"),
+        (("data", "describe", "~nobody-at-all/x.csv"), "found one with a ~ of somebody unknown"),
+        (("check", "data", "emoji", "--root", "x"), "--root with the name of official data"),
     ],
 )
 def test_a_mistake_gets_one_message_and_exit_code_2(
@@ -212,7 +216,7 @@ def test_a_budget_says_which_methods_it_leaves_out(onward: Terminal) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("clear",), "expected a benchmark whose protocol is a budget of compute, found clear"),
+        (("clear",), "whose protocol is a budget of compute, such as tic, found clear"),
         (("tik",), "Did you mean 'tic'"),
         (("tic", "--data", "yffc"), "Did you mean 'yfcc'"),
         (("tic", "--recipe", "papre"), "Did you mean 'paper'"),

@@ -48,15 +48,33 @@ def benchmark_reading(data: str) -> str:
     >>> benchmark_reading("emoji"), benchmark_reading("street"), benchmark_reading("measured.csv")
     ('clear', 'clad-c', 'yours')
     """
-    path = Path(data).expanduser()
-    catalogue = [BENCHMARKS[name] for name in BENCHMARKS]
-    for listed in catalogue:
-        if data in listed.named or (listed.reads is not None and listed.reads(path)):
-            return listed.name
-    if path.suffix or os.sep in data or path.exists():
+    path = Path(os.path.expanduser(data))  # noqa: PTH111 (which leaves alone who is unknown)
+    folder = bool(data) and os.path.isdir(path)  # noqa: PTH112 (which takes any name)
+    file = not folder and bool(path.suffix or os.sep in data)
+    for name in BENCHMARKS.own if file else BENCHMARKS:
+        if data in BENCHMARKS[name].named or (folder and _reads(BENCHMARKS[name], path)):
+            return name
+    if file or folder:
         return yours.LISTED.name
-    known = [*dict.fromkeys(name for listed in catalogue for name in listed.named)]
+    known = [*dict.fromkeys(one for name in BENCHMARKS for one in BENCHMARKS[name].named)]
     raise unknown("data", data, [*known, "<a file or folder>"], "onward list data")
+
+
+def _reads(listed: Listed, folder: Path) -> bool:
+    if listed.reads is None:
+        return False
+    try:
+        return listed.reads(folder)
+    except (OSError, OnwardError):
+        raise
+    except Exception as error:
+        origin = BENCHMARKS.origin(listed.name)
+        if origin is None:
+            raise
+        raise OnwardError(
+            f"the benchmark {listed.name!r} of {origin} cannot tell whether {folder} is its data: "
+            f"{type(error).__name__}: {error}. Mend that package, or uninstall it"
+        ) from error
 
 
 def load(
@@ -105,10 +123,12 @@ def load(
     [2, 3, 4, 6, 7, 8, 9]
     """
     listed = BENCHMARKS.find(name)
-    known = inspect.signature(listed.load).parameters
-    for option in options:
-        if option not in known:
-            raise unknown(f"option of {name}", option, known, "onward run --help")
+    taken = inspect.signature(listed.load).parameters
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values()):
+        known = [option for option in taken if option not in ("data", "protocol")]
+        for option in options:
+            if option not in known:
+                raise unknown(f"option of {name}", option, known, "onward run --help")
     protocol = protocol or next(iter(listed.protocols))
     for asked, word, there in (
         (protocol, "protocol", listed.protocols),

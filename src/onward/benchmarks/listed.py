@@ -8,6 +8,8 @@ from typing import Any
 from onward.benchmarks.compute import ComputeBudget
 from onward.data.inspection import Inspection
 from onward.data.past import Past
+from onward.errors import OnwardError
+from onward.fit import require_known
 from onward.types import Benchmark, Protocol, Task
 
 
@@ -66,6 +68,20 @@ class Listed:
     inspect: Callable[[str, Mapping[str, Any]], Inspection] | None = None
     past: Callable[[str, int], Past] | None = None
     budgets: Mapping[str, Callable[[str], ComputeBudget]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, right, wanted in (
+            ("task", isinstance(self.task, Task), "a task kind"),
+            ("protocols", isinstance(self.protocols, Mapping) and self.protocols, "one or more"),
+            ("budgets", isinstance(self.budgets, Mapping), "functions by the name of data"),
+        ):
+            if not right:
+                raise OnwardError(
+                    f"expected {wanted} as {name} of the benchmark {self.name!r}, found "
+                    f"{getattr(self, name)!r}"
+                )
+        for lacks in self.lacking:
+            require_known(lacks, f"what the benchmark {self.name!r} lacks")
 
     @property
     def named(self) -> tuple[str, ...]:

@@ -10,11 +10,12 @@ from onward.benchmarks.compute import ComputeBudget, MethodCost
 from onward.cli.console import console, print_json
 from onward.cli.options import AsJson
 from onward.errors import OnwardError, unknown
-from onward.grid import grid
+from onward.methods import METHODS
 from onward.reproduce.words import duration
 
-_BUDGETED = [name for name in BENCHMARKS if BENCHMARKS[name].budgets]
-_DATA = [name for benchmark in _BUDGETED for name in BENCHMARKS[benchmark].budgets]
+# For --help, which must not depend on other packages.
+_BUDGETED = {name: listed.budgets for name, listed in BENCHMARKS.own.items() if listed.budgets}
+_DATA = [data for budgets in _BUDGETED.values() for data in budgets]
 
 
 def budget(
@@ -40,8 +41,8 @@ def budget(
     budgets = BENCHMARKS.find(benchmark).budgets
     if not budgets:
         raise OnwardError(
-            f"expected a benchmark whose protocol is a budget of compute, found {benchmark}. There "
-            f"is {' and '.join(_BUDGETED)}"
+            "expected a benchmark whose protocol is a budget of compute, such as "
+            f"{' or '.join(_BUDGETED)}, found {benchmark}"
         )
     if data not in budgets:
         raise unknown(f"data of {benchmark}", data, budgets, "onward budget --help")
@@ -139,7 +140,8 @@ def _print(benchmark: str, found: ComputeBudget, speed: float | None) -> None:
 
 def _not_budgeted(benchmark: str, found: ComputeBudget) -> list[str]:
     """Return the methods that run, and of which nobody has said what they spend."""
-    there = [cell.method for cell in grid() if cell.benchmark == benchmark and cell.runs]
+    lacking = BENCHMARKS[benchmark].lacking
+    there = [name for name, card in METHODS.items() if card.misfit(*lacking) is None]
     told = {cost.method for cost in found.methods}
     return [method for method in there if method not in told]
 

@@ -160,7 +160,12 @@ def data(
     those that were found. Better now than hours into a run. Exit code 0 if all is well, 2
     otherwise.
     """
-    inspect = BENCHMARKS.find(source.benchmark).inspect
+    official = BENCHMARKS.find(source.benchmark).official
+    if root is not None and (official is None or source.data != official[0]):
+        raise OnwardError(
+            f"expected --root with the name of official data, found it with {source.data}"
+        )
+    inspect = BENCHMARKS[source.benchmark].inspect
     if inspect is not None:
         found = inspect(_named_data(source, root), source.options)
         _inspected(found, listed, as_json=as_json)

@@ -136,7 +136,7 @@ def _pictures() -> tuple[Mapping[str, Any], Callable[[Any], dict[str, Any]]]:
 
 def _data() -> list[dict[str, Any]]:
     card = emoji_history.card()
-    return [
+    known = [
         {
             "name": "emoji",
             "summary": card["title"],
@@ -150,6 +150,14 @@ def _data() -> list[dict[str, Any]]:
             "sha256": "",
         },
     ]
+    for benchmark, listed in BENCHMARKS.items():
+        named = dict.fromkeys(listed.named, f"data of {benchmark}")
+        if listed.official is not None:
+            name, content = listed.official
+            named[name] = f"official data of {benchmark}: a folder that holds {content}"
+        new = [name for name in named if name not in {entry["name"] for entry in known}]
+        known += [{"name": n, "summary": named[n], "samples": "", "sha256": ""} for n in new]
+    return known
 
 
 def _list_grid(*, as_json: bool) -> None:

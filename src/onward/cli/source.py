@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from onward.benchmarks import BENCHMARKS, Source, benchmark_reading
+from onward.benchmarks import BENCHMARKS, Source, benchmark_reading, load
 from onward.benchmarks.tic_recipes import SCALES
 from onward.cli.options import parse_pairs
+from onward.errors import OnwardError
 
 
 def _option(kind: Any, words: str, *names: str, **limits: Any) -> Any:
@@ -127,13 +128,27 @@ def made_source(benchmark: str, **given: Any) -> Source:
     if chosen.get("data") is None and benchmark in BENCHMARKS:
         chosen["data"] = BENCHMARKS[benchmark].usual
     training = parse_pairs(chosen.pop("training", None) or [], "training")
-    more = parse_pairs(given.pop("load", None) or [], "load")
+    more = _without_a_flag(parse_pairs(given.pop("load", None) or [], "load"))
     options = {
         _RENAMED.get(name, name): value
         for name, value in given.items()
         if value not in (None, [], _DEFAULTS.get(name)) and (name, value) != ("label_delay", 0)
     }
     return Source(benchmark, **chosen, options={**options, **more}, training=training)
+
+
+def _without_a_flag(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options that have no flag of their own; raise if one has, which checks its value."""
+    flags = {_RENAMED.get(name, name): name for name in (*_CHOSEN, *_LOADED)}
+    for name in options:
+        if name in flags:
+            raise OnwardError(
+                f"expected --load for an option without a flag, found {name}. Give it as "
+                f"--{flags[name].replace('_', '-')}"
+            )
+        if name in inspect.signature(load).parameters:
+            raise OnwardError(f"expected --load for an option of the benchmark, found {name}")
+    return options
 
 
 def _extended(

@@ -30,6 +30,12 @@ def one_voice(command: str | None) -> Iterator[None]:
     except OnwardError as error:
         _say(error)
         sys.exit(2)
+    except RuntimeError as error:
+        if "home directory" not in str(error):
+            raise
+        # What pathlib says of ~somebody, whom this machine does not know.
+        _say(OnwardError("expected a path, found one with a ~ of somebody unknown. Spell it out"))
+        sys.exit(2)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise

@@ -1,6 +1,7 @@
 """The task kinds: what is predicted, and how it is scored."""
 
 from onward.catalogue import Catalogue
+from onward.errors import OnwardError
 from onward.tasks.boxes import Boxes
 from onward.tasks.image_text import ImageText
 from onward.tasks.many_labels import ManyLabels
@@ -25,5 +26,10 @@ def shown_of(name: str) -> Shown:
         return Shown("score")
     task = TASKS[name]
     # What a kind says of its own scores need not be true of a kind that is made from it.
-    said: Shown | None = vars(type(task)).get("shown")
-    return said or Shown(task.headline)
+    said = vars(type(task)).get("shown", Shown(task.headline))
+    if not isinstance(said, Shown):
+        raise OnwardError(
+            f"expected how scores of the task kind {name!r} are shown as a Shown, found {said!r}. "
+            "Mend the package that adds it"
+        )
+    return said
