@@ -100,6 +100,12 @@ def test_bold_is_only_what_the_paired_test_decides(
     assert ("bold" in part.note()) is bold
 
 
+def test_a_metric_that_was_asked_for_and_is_empty_is_named(demo: Callable) -> None:
+    streaming, iid = tables(summarise(demo(), ["literature.gem_backward_transfer"]))
+    assert "literature.gem_backward_transfer: empty" in streaming.note()
+    assert "empty" not in iid.note()
+
+
 def test_markup_in_a_name_is_text(make: Callable) -> None:
     assert "[red]er[/red]" in shown([make([[0.5]], method="[red]er[/red]")])
 

@@ -88,6 +88,10 @@ class MethodsTable:
     def note(self, *, lines: bool = True) -> str:
         """Say what the numbers and the lines are."""
         note, drawn = self.sheet.note(), self._drawn
+        # Who asks for a metric by name is told where it went.
+        empty = [n for n in self.sheet.summaries[0].more if n not in self.sheet.metrics]
+        if empty:
+            note += f"; {', '.join(empty)}: empty, since this protocol leaves cells out that count"
         if drawn is None or not lines:
             return note
         return f"{note}; over time: {drawn.words}, {100 * drawn.low:.1f} to {100 * drawn.high:.1f}"

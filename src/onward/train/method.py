@@ -32,7 +32,8 @@ class TrainingSet:
     epoch
         How many samples make up an epoch; the rest are drawn from, `replay` for every batch.
     replay
-        How many replayed samples each batch gets in addition.
+        How many replayed samples each batch gets in addition, by chance; if it is as many as there
+        are, each batch gets all of them in their order.
     forwards
         How often each sample is looked at: twice where there is a teacher, whose work counts too.
     apart
@@ -40,7 +41,8 @@ class TrainingSet:
         new samples alone.
     draw
         Chooses for each batch which samples it replays, `replay` at most, in place of chance: given
-        the positions of its new samples and a generator, it returns positions.
+        the positions of its new samples and a generator, it returns positions. The batch has them
+        in this order, after its new samples.
     batch
         How many samples of the epoch each batch has, where the method wants another number than
         the recipe says. There are as many steps as with the recipe's, and so fewer or more epochs.
