@@ -56,7 +56,7 @@ def list_catalogue(
     """List what there is: by default everything but the grid.
 
     What another package has added is listed with its name. The grid is every method on every
-    benchmark: whether it runs, and why not.
+    benchmark, in its usual protocol: whether it runs, and why not.
     """
     kinds = [kind] if kind else list(Kind)
     if kind is Kind.grid:
