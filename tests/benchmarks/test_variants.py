@@ -34,6 +34,10 @@ def test_growing_classes_are_learned_and_named_in_the_spec() -> None:
     assert np.nanmean(record.matrix()) > 0.3
 
 
+def test_a_stream_whose_classes_arrive_passes_its_checks() -> None:
+    assert check_stream(onward.load("clear", new_classes=True)).ok
+
+
 def test_few_classes_over_many_periods_still_begin_with_two() -> None:
     stream = onward.load("clear", new_classes=True).stream(0)
     assert len(stream[0].classes) == 2
