@@ -66,8 +66,11 @@ def test_methods_keep_the_rules_with_resnet(method: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["cwr", "er", "ewc", "lwf"])
 def test_methods_run_online_with_resnet(method: str) -> None:
-    only = ("runs_to_the_end", "keeps_to_the_budget")
-    assert len(check_method(method, short("online"), only=only).passed) == len(only)
+    only, benchmark = ("runs_to_the_end", "keeps_to_the_budget"), short("online")
+    # A random network of this depth has a Fisher as steep as EWC's pull then is: it needs small steps.
+    recipe = replace(benchmark.recipes["cpu"], learning_rate=1e-4)
+    benchmark = replace(benchmark, recipes={"cpu": recipe})
+    assert len(check_method(method, benchmark, only=only).passed) == len(only)
 
 
 @pytest.mark.slow

@@ -285,5 +285,5 @@ def test_weights_of_a_detector_and_of_a_backbone(tmp_path: Path) -> None:
     assert torch.equal(
         model.parameters["backbone.stages.body.0.0.weight"], swin["features.0.0.weight"]
     )
-    with pytest.raises(OnwardError, match="Is it the file of another backbone"):
+    with pytest.raises(OnwardError, match="Is it the file of another network"):
         made("faster_rcnn", classes=6, weights=str(path))

@@ -44,10 +44,12 @@ class Making:
     _begun: Mapping[str, Any] = field(default_factory=dict)
 
     def finish(self, counts: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Say that everything is written, and what was counted; return that."""
-        write_atomic(self.folder / STAGE, _encoded({**self._begun, "counts": counts}))
-        self.finished = counts
-        return counts
+        """Say that everything is written, and what was counted; return that as it is read later."""
+        said = _encoded({**self._begun, "counts": counts})
+        write_atomic(self.folder / STAGE, said)
+        found: Mapping[str, Any] = json.loads(said)["counts"]
+        self.finished = found
+        return found
 
 
 def open_stage(folder: Path, *kinds: str) -> Stage:
