@@ -33,7 +33,8 @@ class EWC(Anchored):
     Why: It remembers without keeping a sample: weights that mattered are held where they were.
 
     Known problems: What mattered is told at one point alone, and says little once weights have
-    moved far. On many labels the published λ hardly holds anything back.
+    moved far. On many labels the published λ hardly holds anything back; on a deep network that
+    starts at random, F gathered on the way is so large that the usual learning rate diverges.
 
     Parameters
     ----------
