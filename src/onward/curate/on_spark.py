@@ -121,7 +121,9 @@ def mapped(
                 yield from read(number)
 
     numbers = spark.createDataFrame([(number,) for number in range(pieces)], f"{_PIECE} bigint")
-    return nw.from_native(numbers.repartitionByRange(pieces, _PIECE).mapInArrow(many, schema))
+    rows = numbers.repartitionByRange(pieces, _PIECE).mapInArrow(many, schema)
+    found: rules.Frame = nw.from_native(rows)
+    return found
 
 
 def kept(frame: rules.Frame) -> rules.Frame:
