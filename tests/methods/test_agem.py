@@ -34,7 +34,7 @@ def test_a_projection_by_hand() -> None:
 def test_the_step_never_raises_the_loss_on_memory(opposed: bool, whole: bool) -> None:
     probe, method = LinearProbe((4,), 2, torch.Generator().manual_seed(0)), AGEM()
     method.begin(Setting(OneLabel(), tiny_benchmark().recipes["cpu"], 0))
-    inputs = torch.randn(1, 4).repeat(6, 1)
+    inputs = torch.randn(1, 4, generator=torch.Generator().manual_seed(0)).repeat(6, 1)
     targets = torch.tensor([0, 0, 0, 1, 1, 1] if opposed else [0] * 6)
     method._new, method._whole = 3, whole
     step = Step(probe, inputs, probe.forward(inputs[:3]), targets, 3, np.arange(6))

@@ -84,8 +84,8 @@ def test_the_gradient_of_all_three_parts_is_autograds(classes: int, shown_again:
 
 @pytest.mark.parametrize("rows", [1, 3])
 def test_the_slope_of_the_feature_distance_is_autograds(rows: int) -> None:
-    torch.manual_seed(rows)
-    features, before = torch.randn(rows, 4, requires_grad=True), torch.randn(rows, 4)
+    features, before = torch.randn(2, rows, 4, generator=generator())
+    features.requires_grad_()
     found = feature_distance(features.detach(), before)
     lost = (1 - torch.nn.functional.cosine_similarity(features, before)).mean()
     lost.backward()
