@@ -8,6 +8,7 @@ A package adds to one by an entry point in its ``pyproject.toml``::
 Nothing of a package is imported before its name is asked for.
 """
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
@@ -89,15 +90,30 @@ class Catalogue(Mapping[str, T]):
         return found
 
     def _load(self, point: EntryPoint) -> T:
-        try:
+        with self._blamed(point.name, _described(point), "cannot be loaded"):
             found: T = point.load()
-        except (Exception, SystemExit) as error:  # whatever it is, it is that package's to mend
-            raise OnwardError(
-                f"the {self._kind} {point.name!r} of {_described(point)} cannot be loaded: "
-                f"{type(error).__name__}: {error}. Mend that package, or uninstall it"
-            ) from error
         self._require_right(found, point)
         return found
+
+    @contextlib.contextmanager
+    def blaming(self, name: str, what: str) -> Iterator[None]:
+        """Name the package if something that it brings cannot do what it is asked to."""
+        origin = self.origin(name)
+        if origin is None:
+            yield
+            return
+        with self._blamed(name, origin, what):
+            yield
+
+    @contextlib.contextmanager
+    def _blamed(self, name: str, origin: str, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (Exception, SystemExit) as error:  # whatever it is, it is that package's to mend
+            raise OnwardError(
+                f"the {self._kind} {name!r} of {origin} {what}: {type(error).__name__}: {error}. "
+                "Mend that package, or uninstall it"
+            ) from error
 
     def _require_right(self, found: Any, point: EntryPoint) -> None:
         where = _described(point)

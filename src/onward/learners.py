@@ -167,13 +167,20 @@ def choose(
     return _of_object(method, options, _name_of(method), fingerprint(method), benchmark)
 
 
+def fitting(*lacking: Mapping[str, str]) -> list[str]:
+    """Return the methods of the catalogue that make sense where this is lacking."""
+    return [name for name, card in METHODS.items() if card.misfit(*lacking) is None]
+
+
 def _require_fit(method: str, needs: Mapping[str, str], benchmark: Benchmark | None) -> None:
     reason = None if benchmark is None else misfit(method, needs, *benchmark.lacking)
     if benchmark is None or reason is None:
         return
-    fitting = [each.name for each in METHODS.values() if each.misfit(*benchmark.lacking) is None]
     # Those that need most of what there is are nearest to what was asked for.
-    near = sorted(fitting, key=lambda name: -len(METHODS[name].needs.keys() & needs.keys()))
+    near = sorted(
+        fitting(*benchmark.lacking),
+        key=lambda name: -len(METHODS[name].needs.keys() & needs.keys()),
+    )
     raise OnwardError(
         f"method {method!r} makes no sense on {benchmark.name}: {reason} Methods that fit: "
         f"{', '.join(near[:3])}. See: onward list grid"

@@ -63,18 +63,8 @@ def benchmark_reading(data: str) -> str:
 def _reads(listed: Listed, folder: Path) -> bool:
     if listed.reads is None:
         return False
-    try:
+    with BENCHMARKS.blaming(listed.name, f"cannot tell whether {folder} is its data"):
         return listed.reads(folder)
-    except (OSError, OnwardError):
-        raise
-    except Exception as error:
-        origin = BENCHMARKS.origin(listed.name)
-        if origin is None:
-            raise
-        raise OnwardError(
-            f"the benchmark {listed.name!r} of {origin} cannot tell whether {folder} is its data: "
-            f"{type(error).__name__}: {error}. Mend that package, or uninstall it"
-        ) from error
 
 
 def load(

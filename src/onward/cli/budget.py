@@ -10,7 +10,7 @@ from onward.benchmarks.compute import ComputeBudget, MethodCost
 from onward.cli.console import console, print_json
 from onward.cli.options import AsJson
 from onward.errors import OnwardError, unknown
-from onward.methods import METHODS
+from onward.learners import fitting
 from onward.reproduce.words import duration
 
 # For --help, which must not depend on other packages.
@@ -56,8 +56,7 @@ def budget(
     if as_json:
         print_json({"benchmark": benchmark, **_plain(found, speed), "not_budgeted": others})
     else:
-        _print(benchmark, found, speed)
-        console().print(f"not budgeted, though they learn from {benchmark}: {', '.join(others)}")
+        _print(benchmark, found, others, speed)
 
 
 def _plain(found: ComputeBudget, speed: float | None) -> dict[str, Any]:
@@ -98,7 +97,7 @@ def _method(cost: MethodCost, found: ComputeBudget, speed: float | None) -> dict
     }
 
 
-def _print(benchmark: str, found: ComputeBudget, speed: float | None) -> None:
+def _print(benchmark: str, found: ComputeBudget, others: list[str], speed: float | None) -> None:
     screen = console()
     recipe = found.recipe
     screen.print(
@@ -131,6 +130,7 @@ def _print(benchmark: str, found: ComputeBudget, speed: float | None) -> None:
     screen.print(table)
     for remark in found.remarks:
         screen.print(remark)
+    screen.print(f"not budgeted, though they learn from {benchmark}: {', '.join(others)}")
     if speed is not None:
         screen.print(
             f"time: one core does {speed / 1e9:.3g} G multiply-accumulates a second on this model, "
@@ -140,10 +140,8 @@ def _print(benchmark: str, found: ComputeBudget, speed: float | None) -> None:
 
 def _not_budgeted(benchmark: str, found: ComputeBudget) -> list[str]:
     """Return the methods that run, and of which nobody has said what they spend."""
-    lacking = BENCHMARKS[benchmark].lacking
-    there = [name for name, card in METHODS.items() if card.misfit(*lacking) is None]
     told = {cost.method for cost in found.methods}
-    return [method for method in there if method not in told]
+    return [name for name in fitting(*BENCHMARKS[benchmark].lacking) if name not in told]
 
 
 def _range(values: list[str]) -> str:

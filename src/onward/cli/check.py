@@ -160,14 +160,9 @@ def data(
     those that were found. Better now than hours into a run. Exit code 0 if all is well, 2
     otherwise.
     """
-    official = BENCHMARKS.find(source.benchmark).official
-    if root is not None and (official is None or source.data != official[0]):
-        raise OnwardError(
-            f"expected --root with the name of official data, found it with {source.data}"
-        )
-    inspect = BENCHMARKS[source.benchmark].inspect
+    named, inspect = _named_data(source, root), BENCHMARKS[source.benchmark].inspect
     if inspect is not None:
-        found = inspect(_named_data(source, root), source.options)
+        found = inspect(named, source.options)
         _inspected(found, listed, as_json=as_json)
         return
     if listed is not None:
@@ -202,6 +197,10 @@ def _named_data(source: Source, root: Path | None) -> str:
     """Return which data is meant; the name of a family stands for the folder that is given."""
     name, content = BENCHMARKS[source.benchmark].official or (None, None)
     if source.data != name:
+        if root is not None:
+            raise OnwardError(
+                f"expected --root with the name of official data, found it with {source.data}"
+            )
         return source.data
     if root is None:
         raise OnwardError(

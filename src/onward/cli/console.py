@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -33,7 +34,17 @@ def print_json(plain: Any) -> None:
 def tell(screen: Console, card: "Card") -> None:
     """Print what is left out of the data, what is missing in it, and what else is to be known."""
     told = card.numbers
-    for reason, count in told.get("left_out", {}).items():
-        screen.print(f"[yellow]left out:[/] {count:,} rows {escape(reason)}", soft_wrap=True)
+    tell_reasons(screen, "left out", told.get("left_out", {}), "rows ")
     for line in (*told.get("gaps", ()), *told.get("notes", ())):
-        screen.print(f"[yellow]mind:[/] {escape(line)}", soft_wrap=True)
+        mind(screen, line)
+
+
+def mind(screen: Console, words: str) -> None:
+    """Print what should not be overlooked."""
+    screen.print(f"[yellow]mind:[/] {escape(words)}", soft_wrap=True)
+
+
+def tell_reasons(screen: Console, fate: str, counts: Mapping[str, int], things: str = "") -> None:
+    """Print what became of how many, and why."""
+    for reason, number in counts.items():
+        screen.print(f"[yellow]{fate}:[/] {number:,} {things}{escape(reason)}", soft_wrap=True)

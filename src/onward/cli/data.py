@@ -9,7 +9,7 @@ from rich.table import Table
 from onward.benchmarks import Source
 from onward.cli.console import console, print_json
 from onward.cli.options import AsJson, parse_seeds
-from onward.cli.progress import progress_bar, reading
+from onward.cli.progress import counting, reading
 from onward.cli.source import with_data, with_source
 from onward.data import emoji_history
 from onward.data.street.drives import FRAMES
@@ -131,15 +131,8 @@ def _make_shards(
 def _make_pool(out: Path, *, seed: int, samples: int | None) -> None:
     from onward.data.emoji_pool import PAIRS, make_emoji_pool
 
-    bar = progress_bar("drawn {task.completed:,.0f} images")
-    drawn = bar.add_task("", total=None)
-    with bar:
-        made = make_emoji_pool(
-            out,
-            pairs=samples or PAIRS,
-            seed=seed,
-            progress=lambda done: bar.advance(drawn, done),
-        )
+    with counting("drawn {task.completed:,.0f} images") as progress:
+        made = make_emoji_pool(out, pairs=samples or PAIRS, seed=seed, progress=progress)
     typer.echo(
         f"{out}: {made['pairs']} pairs, of which {made['in_no_snapshot']} are in none of "
         f"{made['snapshots']} snapshots, and the true dates of {made['dates_known']}; go on with: "

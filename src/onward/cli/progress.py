@@ -39,6 +39,15 @@ def reading(total: int, what: str, verb: str = "reading") -> Iterator[Callable[[
 
 
 @contextlib.contextmanager
+def counting(words: str) -> Iterator[Callable[[int], None]]:
+    """Show how many are done, of nobody knows how many; yield what to call with how many more."""
+    progress = progress_bar(words)
+    bar = progress.add_task("", total=None)
+    with progress:
+        yield lambda more: progress.advance(bar, more)
+
+
+@contextlib.contextmanager
 def resumable(out: Path) -> Iterator[None]:
     """Say after Ctrl-C how to go on, and keep what learners print out of the results."""
     try:

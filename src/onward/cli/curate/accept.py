@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from onward.cli.console import console, print_json
-from onward.cli.curate.stages import Out, check_choices, mind, say_waiting, stage_in, tell_reasons
+from onward.cli.console import console, mind, print_json, tell_reasons
+from onward.cli.curate.stages import Out, check_choices, say_waiting, stage_in
 from onward.cli.options import AsJson
 from onward.errors import first_few
 

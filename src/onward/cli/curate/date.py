@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from onward.cli.console import console, print_json
+from onward.cli.console import console, mind, print_json, tell_reasons
 from onward.cli.curate.metadata import (
     CaptionColumn,
     EngineName,
@@ -16,7 +16,7 @@ from onward.cli.curate.metadata import (
     column,
     named,
 )
-from onward.cli.curate.stages import Out, mind, stage_in, tell_reasons
+from onward.cli.curate.stages import Out, stage_in
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
 from onward.curate.extras import need

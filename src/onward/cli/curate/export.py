@@ -6,16 +6,8 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from onward.cli.console import console, print_json
-from onward.cli.curate.stages import (
-    Images,
-    Out,
-    check_choices,
-    mind,
-    say_waiting,
-    stage_in,
-    tell_reasons,
-)
+from onward.cli.console import console, mind, print_json, tell_reasons
+from onward.cli.curate.stages import Images, Out, check_choices, say_waiting, stage_in
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
 from onward.errors import first_few

@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from onward.cli.console import console, print_json
-from onward.cli.curate.stages import counting, mind, say_waiting, stage_in
+from onward.cli.console import console, mind, print_json
+from onward.cli.curate.stages import say_waiting, stage_in
 from onward.cli.options import AsJson
+from onward.cli.progress import counting
 
 
 def preview(

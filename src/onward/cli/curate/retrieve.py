@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from onward.cli.console import console, print_json
+from onward.cli.console import console, mind, print_json
 from onward.cli.curate.model import Model, Pretrained, Weights
-from onward.cli.curate.stages import mind, say_waiting, stage_in
+from onward.cli.curate.stages import say_waiting, stage_in
 from onward.cli.options import AsJson
 from onward.cli.progress import progress_bar
 from onward.errors import OnwardError

@@ -7,8 +7,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from onward.cli.console import console, print_json
-from onward.cli.curate.stages import Images, Out, mind, say_waiting, stage_in
+from onward.cli.console import console, mind, print_json
+from onward.cli.curate.stages import Images, Out, say_waiting, stage_in
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
 from onward.curate.extras import need
