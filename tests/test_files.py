@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from onward.errors import StorageError
-from onward.files import publish_folder, storage, write_atomic
+from onward import files
+from onward.errors import LockWarning, StorageError
+from onward.files import locked, publish_folder, storage, write_atomic
 
 
 def test_a_file_is_there_whole_or_as_it_was(tmp_path: Path) -> None:
@@ -68,3 +69,37 @@ def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path) -> None:
         assert link.is_symlink()
         assert (tmp_path / "store" / "page.html").read_bytes() == content
     assert [path.name for path in (tmp_path / "store").iterdir()] == ["page.html"]
+
+
+def test_a_lock_that_works_gives_no_warning(tmp_path: Path) -> None:
+    with locked(tmp_path / ".lock", lambda: None):
+        pass
+
+
+def test_a_lock_that_does_nothing_gives_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As on a file system whose flock always succeeds, in this process and in any other.
+    monkeypatch.setattr(files.fcntl, "flock", lambda file, operation: None)
+    with (
+        pytest.warns(LockWarning, match=r"locks .* do nothing.*one process at a time"),
+        locked(tmp_path / ".lock", lambda: None),
+    ):
+        pass
+
+
+def test_a_lock_that_excludes_other_processes_only_gives_no_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As on NFS, where one process may lock a file twice and another process may not.
+    flock, first = files.fcntl.flock, []
+
+    def flock_once(file: object, operation: int) -> None:
+        if not first:
+            flock(file, operation)
+        first.append(file)
+
+    monkeypatch.setattr(files.fcntl, "flock", flock_once)
+    with locked(tmp_path / ".lock", lambda: None):
+        pass
+    assert len(first) > 1

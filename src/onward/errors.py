@@ -28,6 +28,10 @@ class StorageError(OnwardError):
     """Results could not be written: no room, no permission, not a folder."""
 
 
+class LockWarning(UserWarning):
+    """A file system does not keep two processes from writing the same folder."""
+
+
 def unknown(kind: str, name: str, known: Iterable[str], command: str) -> OnwardError:
     """Say that the name of a kind of thing is unknown, which one was meant, and what lists them.
 

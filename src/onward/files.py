@@ -8,11 +8,14 @@ import os
 import re
 import secrets
 import shutil
+import subprocess
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
-from onward.errors import StorageError
+from onward.errors import LockWarning, StorageError
 
 _REASONS = {
     errno.ENOSPC: "the disk is full. Free some space",
@@ -146,16 +149,50 @@ def sync_folder(folder: Path) -> None:
 def locked(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     """Hold a lock that the system releases when the process ends, however it ends.
 
-    `on_wait` is called once if another process holds it, before waiting for that one.
+    `on_wait` is called once if another process holds it, before waiting for that one. Warns with
+    `LockWarning` where the file system grants the same lock to a second process.
     """
     make_folder(path.parent)
-    with path.open("a") as file:
+    # Where locks belong to the process, closing any handle releases them: `second` stays open.
+    with path.open("a") as file, path.open("a") as second:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             on_wait()
             fcntl.flock(file, fcntl.LOCK_EX)
+        if _lockable(second):
+            warnings.warn(
+                f"locks in {path.parent} do nothing: its file system grants the same lock twice. "
+                "Write this folder from one process at a time, or choose a file system that "
+                "supports flock",
+                LockWarning,
+                stacklevel=3,
+            )
         yield
+
+
+def _lockable(second: IO[str]) -> bool:
+    """Return whether another process could lock a file that this process has locked.
+
+    Most file systems refuse a second lock to the same process already. Some refuse it to other
+    processes only, so where this process gets it, another one tries.
+    """
+    try:
+        fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    command = [sys.executable, "-I", "-S", "-c", _TRY_LOCK, second.name]
+    return subprocess.run(command, check=False).returncode == 0
+
+
+_TRY_LOCK = """
+import fcntl, sys
+with open(sys.argv[1], "a") as file:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit(1)
+"""
 
 
 def file_digest(path: Path) -> str:

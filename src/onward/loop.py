@@ -20,6 +20,7 @@ from onward.exam import Exam, Test, due_tests, static_tests
 from onward.learners import UNKNOWN, Chosen, choose, require_shared_out
 from onward.results.cost import Meter, environment
 from onward.results.followed import open_for_all
+from onward.results.read import missing_tests
 from onward.results.record import RunRecord, load_record
 from onward.results.schema import Point, Progress, RunSpec, Score
 from onward.results.stream_card import write_stream_card
@@ -174,7 +175,7 @@ class Loop:
         self.budget.charge = self.meter.charge
         self.meter.charge(1.0)
         learned_before = progress.period
-        self._require_tested(learned_before - 1)
+        self._require_tested(progress)
         # The period learned last may have been saved and not yet tested.
         for period in self.stream[max(learned_before - 1, 0) :]:
             if period.index >= learned_before and len(period.train):
@@ -209,20 +210,42 @@ class Loop:
         self.watch(Event("resumed", self.spec, progress.period))
         return progress
 
-    def _require_tested(self, periods: int) -> None:
-        """Raise if a period that was learned before the last one has lost its tests."""
-        for period in range(periods):
-            due = due_tests(self.stream, self.benchmark.protocol, period)
-            if due and not self.folder.tested(period):
+    def _require_tested(self, progress: Progress) -> None:
+        """Raise if the weights of a checkpoint are ahead of the tests in the run folder.
+
+        A period may be tested only with the weights that it ended with: once a checkpoint holds
+        weights of a later moment, a test that is missing cannot be made any more.
+        """
+        for index in range(progress.periods_before):
+            due = due_tests(self.stream, self.benchmark.protocol, index)
+            if due and not self.folder.tested(index):
                 raise DamagedFolderError(
-                    f"expected the tests after period {period} in {self.folder.path}, found none; "
-                    "move that folder away and run again; nothing in it has been changed"
+                    missing_tests(self.folder.path, f"period {index}", progress)
                 )
+        points = {point.seen for point in self.folder.curve}
+        for period in self.stream[: progress.period + 1]:
+            learned = progress.learned if period.index == progress.period else len(period.train)
+            before = self._samples_before(period)
+            for start, end in calls(self.stream, period, self.benchmark.protocol, self.spec.seed):
+                seen = before + end
+                if end <= learned and self._on_curve(before + start, seen) and seen not in points:
+                    raise DamagedFolderError(
+                        missing_tests(self.folder.path, f"{seen} samples", progress)
+                    )
+
+    def _samples_before(self, period: Period) -> int:
+        return sum(len(earlier.train) for earlier in self.stream[: period.index])
+
+    def _on_curve(self, before: int, seen: int) -> bool:
+        """Return whether the protocol tests after this many samples; `before` were shown before."""
+        every = self.benchmark.protocol.curve
+        last = seen == sum(len(period.train) for period in self.stream)
+        return every is not None and (before // every != seen // every or last)
 
     def _learn(self, period: Period, progress: Progress) -> Generator[Turn, None, None]:
         known = known_classes(self.stream, period, self.benchmark.protocol)
         shown = calls(self.stream, period, self.benchmark.protocol, self.spec.seed)
-        before = sum(len(earlier.train) for earlier in self.stream[: period.index])
+        before = self._samples_before(period)
         for start, end in shown:
             if end <= progress.learned:
                 continue
@@ -258,12 +281,8 @@ class Loop:
         self, period: Period, before: int, seen: int, classes: tuple[str, ...]
     ) -> None:
         """Give the static tests between two calls, where the protocol asks for a curve."""
-        every = self.benchmark.protocol.curve
-        if every is None:
-            return
-        last = seen == sum(len(each.train) for each in self.stream)
         done = {point.seen for point in self.folder.curve}
-        if seen in done or (before // every == seen // every and not last):
+        if seen in done or not self._on_curve(before, seen):
             return
         when, tests = f"tested after {seen} samples in", static_tests(self.stream)
         _, scores = self._sit(period, when, tests, classes, pooled=False)

@@ -17,6 +17,8 @@ from onward.results import folder as folder_module
 from onward.results.check import check_folder
 from onward.results.read import find_folders
 from onward.results.record import load_record
+from onward.results.schema import Progress
+from onward.turns import Event
 
 
 def _committed(folder: Path) -> list[str]:
@@ -162,3 +164,82 @@ def test_a_missing_cell_and_added_bytes_are_found(tmp_path: Path) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest))
     problems = [finding.problem for finding in check_folder(folder)]
     assert "expected a score on period 0 after period 0, found none" in problems
+
+
+def _torn_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Path:
+    """Return a run folder copied while it was written.
+
+    Its checkpoint is from inside period 2; its scores were copied before period 1 was tested.
+    """
+    before_tests = tmp_path / "before"
+
+    def copy_before_tests(event: Event) -> None:
+        if (event.kind, event.period) == ("learned", 1):
+            (folder,) = find_folders(tmp_path / "live")
+            shutil.copytree(folder, before_tests)
+
+    write_checkpoint = folder_module.RunFolder.checkpoint
+
+    def stop_inside_period_2(self: folder_module.RunFolder, progress: Progress, *rest: Any) -> None:
+        write_checkpoint(self, progress, *rest)
+        if progress.period == 2 and progress.inside_call:
+            raise Interrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folder_module.RunFolder, "checkpoint", stop_inside_period_2)
+        with pytest.raises(Interrupt):
+            run_tiny(tmp_path / "live", checkpoint_seconds=0, watch=copy_before_tests)
+    (folder,) = find_folders(tmp_path / "live")
+    shutil.rmtree(before_tests / "checkpoint")
+    shutil.copytree(folder / "checkpoint", before_tests / "checkpoint")
+    shutil.rmtree(folder)
+    shutil.copytree(before_tests, folder)
+    return folder
+
+
+def test_resume_never_tests_a_period_with_weights_of_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _torn_copy(tmp_path, monkeypatch)
+    before = snapshot(folder)
+    with pytest.raises(DamagedFolderError, match=r"tests after period 1 .* checkpoint .* period 2"):
+        run_tiny(tmp_path / "live")
+    after = snapshot(folder)
+    assert {k: v for k, v in after.items() if k != "log.jsonl"} == {
+        k: v for k, v in before.items() if k != "log.jsonl"
+    }
+
+
+def test_check_finds_a_checkpoint_that_is_ahead_of_the_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _torn_copy(tmp_path, monkeypatch)
+    problems = [finding.problem for finding in check_folder(folder)]
+    assert any("tests after period 1" in problem for problem in problems)
+
+
+def test_a_run_whose_checkpoint_was_removed_is_learned_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _torn_copy(tmp_path, monkeypatch)
+    shutil.rmtree(folder / "checkpoint")
+    run_tiny(tmp_path / "live")
+    whole = run_tiny(tmp_path / "whole")
+    assert (folder / "scores.jsonl").read_bytes() == (whole / "scores.jsonl").read_bytes()
+    assert check_folder(folder) == []
+
+
+def test_a_second_writer_is_noticed_where_locks_do_nothing(tmp_path: Path) -> None:
+    def write_as_another_process(event: Event) -> None:
+        if (event.kind, event.period) == ("learned", 1):
+            (folder,) = find_folders(tmp_path)
+            manifest = json.loads((folder / "manifest.json").read_text())
+            del manifest["files"]["predictions/000.parquet"]
+            (folder / "manifest.json").write_text(json.dumps(manifest))
+            found.update(snapshot(folder))
+
+    found: dict[str, bytes] = {}
+    with pytest.raises(DamagedFolderError, match="another process"):
+        run_tiny(tmp_path, watch=write_as_another_process)
+    (folder,) = find_folders(tmp_path)
+    assert all((folder / name).read_bytes() == found[name] for name in found if "/" not in name)

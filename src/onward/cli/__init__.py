@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from onward import __version__
 from onward.cli.group import Group, typer_app
 from onward.cli.voice import one_voice
+from onward.errors import LockWarning
 
 _COMMANDS = Group(
     "Continual learning on data that moves in time: train today, be right tomorrow.",
@@ -81,9 +83,26 @@ def _options(
 app = typer_app(_COMMANDS, _options)
 
 
+_python_format = warnings.formatwarning
+
+
+def _format_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    """Return a warning about the user's files as one line, and any other as Python formats it."""
+    if issubclass(category, LockWarning):
+        return f"Warning: {message}\n"
+    return _python_format(message, category, filename, lineno, line)
+
+
 def main() -> None:
     """Run the command line; a user's mistake ends with one message and exit code 2."""
     # A scheduler's polite end is as good as Ctrl-C: workers are stopped, folders stay whole.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
+    warnings.formatwarning = _format_warning
     with one_voice(next(iter(sys.argv[1:]), None)):
         app()

@@ -1,7 +1,7 @@
 """Is a run folder what it says it is? Every score is computed again from the single decisions."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,8 +13,10 @@ from onward.results.read import (
     check_checkpoint,
     check_mark,
     checkpoints,
+    missing_tests,
     read_environment,
     read_manifest,
+    read_progress,
 )
 from onward.results.recomputed import Cell, Recomputed, recomputed
 from onward.results.record import RunRecord, load_record
@@ -107,7 +109,11 @@ def check_run(folder: Path, keys: Keys | None = None, rules: Rules | None = None
     except OnwardError as error:
         return CheckedRun(folder, (str(error),))
     spec = record.spec
-    problems = [*_folder_differs(folder, spec, manifest), *broken_rules(record, rules or {})]
+    problems = [
+        *_folder_differs(folder, spec, manifest),
+        *broken_rules(record, rules or {}),
+        *_checkpoint_ahead(record),
+    ]
     if not manifest.complete:
         problems.append(
             f"the run is not finished: {len({s.learned_upto for s in record.scores})} of "
@@ -165,6 +171,25 @@ def _folder_differs(folder: Path, spec: RunSpec, manifest: Manifest) -> Iterator
             yield f"expected {expected.size} bytes in {name}, found {found}: something was added"
 
 
+def _checkpoint_ahead(record: RunRecord) -> Iterator[str]:
+    """Yield the tests that are missing though a checkpoint holds weights of a later moment."""
+    if record.path is None or record.complete:
+        return
+    there = {score.learned_upto for score in record.scores}
+    for checkpoint in checkpoints(record.path)[-1:]:
+        progress = read_progress(checkpoint)
+        for row in _tested_rows(record.spec, range(progress.periods_before)):
+            if row not in there:
+                yield missing_tests(record.path, f"period {row}", progress)
+
+
+def _tested_rows(spec: RunSpec, rows: Iterable[int]) -> list[int]:
+    """Return the periods after which the protocol tests anything."""
+    if spec.protocol["tests"] == "last":  # before everything is learned, nothing is
+        rows = [row for row in rows if row + 1 == len(spec.periods)]
+    return [row for row in rows if row >= spec.label_delay]  # nor before the first labels
+
+
 def _missing_cells(record: RunRecord, key: Key) -> Iterator[str]:
     """Yield the cells of tested rows that the protocol has and the scores have not."""
     spec, periods = record.spec, len(record.spec.periods)
@@ -174,12 +199,9 @@ def _missing_cells(record: RunRecord, key: Key) -> Iterator[str]:
     if spec.protocol.get("pooled"):
         names.add((POOLED, None))
     rows = range(periods) if record.complete else sorted({i for i, _, _ in there})
-    if tests == "last":  # before everything is learned, nothing is
-        rows = [row for row in rows if row + 1 == periods]
-    rows = [row for row in rows if row >= spec.label_delay]  # nor before the first labels
     due = {
         (i, test, period)
-        for i in rows
+        for i in _tested_rows(spec, rows)
         for test, period in names
         if period is None or period in tested_periods(tests, i, periods)
     }

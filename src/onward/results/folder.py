@@ -20,6 +20,7 @@ from onward.results.read import (
     mark,
     read_curve,
     read_manifest,
+    read_progress,
     read_scores,
     read_spec,
 )
@@ -127,7 +128,7 @@ class RunFolder:
             return None
         path = whole[-1]
         check_checkpoint(path)
-        progress = Progress.model_validate_json((path / "progress.json").read_bytes())
+        progress = read_progress(path)
         return progress, np.load(path / "held.npy", allow_pickle=False), path / "learner"
 
     def _refuse_leftovers(self) -> None:
@@ -140,13 +141,20 @@ class RunFolder:
                 )
 
     def _write(self, name: str, content: bytes) -> None:
+        if (read_manifest(self.path) or Manifest()) != self._manifest:
+            raise DamagedFolderError(
+                f"expected manifest.json in {self.path} as this process wrote it, found another "
+                "one: another process writes this folder, which its lock should have kept out. "
+                "Run the same command in one process; nothing committed has been changed"
+            )
         with storage(self.path):
             write_atomic(self.path / name, content)
 
     def _commit(self, *names: str, complete: bool = False) -> None:
         files = {**self._manifest.files, **{name: mark(self.path, name) for name in names}}
-        self._manifest = Manifest(complete=complete, files=files)
-        self._write("manifest.json", self._manifest.model_dump_json(indent=1).encode())
+        manifest = Manifest(complete=complete, files=files)
+        self._write("manifest.json", manifest.model_dump_json(indent=1).encode())
+        self._manifest = manifest
 
 
 def _as_lines(rows: Sequence[Score] | Sequence[Point]) -> bytes:

@@ -17,6 +17,7 @@ from onward.results.schema import (
     FileMark,
     Manifest,
     Point,
+    Progress,
     RunSpec,
     Score,
 )
@@ -153,6 +154,24 @@ def check_checkpoint(path: Path) -> None:
         raise DamagedFolderError(f"a checkpoint is damaged ({error}). {advice}") from error
     if "progress.json" not in manifest.files:
         raise DamagedFolderError(f"expected a whole checkpoint in {path}, found part. {advice}")
+
+
+def read_progress(checkpoint: Path) -> Progress:
+    """Return where the loop was when a checkpoint was written."""
+    return _parsed(
+        checkpoint, "progress.json", Progress, (checkpoint / "progress.json").read_bytes()
+    )
+
+
+def missing_tests(folder: Path, after: str, progress: Progress) -> str:
+    """Return the message for a checkpoint whose weights are ahead of the committed tests."""
+    inside = "inside" if progress.learned or progress.inside_call else "before"
+    return (
+        f"expected the tests after {after} in {folder}, found none, and a checkpoint from {inside} "
+        f"period {progress.period}, whose weights were trained on later samples. The folder may "
+        f"have been copied while it was written, or written by two processes. Delete "
+        f"{folder / 'checkpoint'} and run again: the run is then learned from its first period"
+    )
 
 
 def find_folders(root: Path) -> Iterator[Path]:

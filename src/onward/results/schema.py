@@ -187,6 +187,16 @@ class Progress(Stored):
     totals: dict[str, int] = Field(default_factory=dict)
     cost: Cost = Cost()
 
+    @property
+    def periods_before(self) -> int:
+        """How many periods ended before the last samples that the model has learned from.
+
+        At the end of a period that is one less than the periods it has learned: the last of them
+        is still to be tested.
+        """
+        begun = bool(self.learned or self.inside_call)
+        return self.period if begun else max(self.period - 1, 0)
+
 
 class FileMark(Stored):
     """The committed part of a file: its first `size` bytes, and their hash."""
