@@ -3,8 +3,11 @@ import pyarrow as pa
 import pytest
 
 from onward.budget import Budget
+from onward.checks import tiny_benchmark
+from onward.checks.reachable import reachable
 from onward.errors import BudgetSpentError, LookAheadError, OnwardError
-from onward.types import Call, Rows, Samples, Table, View
+from onward.types import Call, Period, Rows, Samples, Stream, Table, View
+from onward.view import complete_labels
 
 
 @pytest.fixture
@@ -56,6 +59,38 @@ def test_a_test_view_shows_inputs_and_nothing_else(table: Table) -> None:
     }.items():
         with pytest.raises(LookAheadError, match=f"{what} are shown by learn"):
             read()
+
+
+def test_a_test_view_contains_no_label() -> None:
+    benchmark = tiny_benchmark("streaming")
+    stream = benchmark.stream(0)
+    test = stream[1].test
+    view = View(stream.table, test, stream[1].classes, Call(None))
+    for thing in reachable(view):
+        assert not isinstance(thing, Table | Stream | Period)
+        if isinstance(thing, pa.Table):
+            assert thing.column_names == []
+        if isinstance(thing, np.ndarray) and thing.dtype.kind in "iu":
+            assert not np.array_equal(thing, test.labels)
+
+
+def test_a_learning_view_contains_no_column_that_is_not_shown() -> None:
+    stream = tiny_benchmark("streaming").stream(0)
+    budget = Budget()
+    budget.open(stream[0].train.rows)
+    view = View(stream.table, stream[0].train, stream[0].classes, Call(budget))
+    tables = [thing for thing in reachable(view) if isinstance(thing, pa.Table)]
+    assert [found.column_names for found in tables] == [["time"]]
+
+
+def test_complete_labels_are_those_of_samples_that_the_call_may_learn_from() -> None:
+    labels = np.array([[0, 5], [1, -1], [2, 3], [0, 4]])
+    seen = complete_labels(labels, np.array([3, 0]), classes=5)
+    assert seen.rows.tolist() == [0, 3]
+    assert seen.labels.tolist() == [[0, -1], [0, 4]]
+    assert seen.labels_of(np.array([3])).tolist() == [[0, 4]]
+    with pytest.raises(LookAheadError, match="expected samples that came with labels"):
+        seen.labels_of(np.array([0, 2]))
 
 
 def test_columns_that_may_give_the_label_away_are_not_shown(table: Table) -> None:

@@ -27,6 +27,7 @@ from onward.results.stream_card import write_stream_card
 from onward.stored import stored
 from onward.turns import Event, Turn, Watch, noted
 from onward.types import Benchmark, Call, Period, Rows, SavingLearner, Stream, View
+from onward.view import complete_labels
 
 
 def run(
@@ -267,7 +268,11 @@ class Loop:
         # On resume the call is made again, so it must find what was held when it began.
         self.budget.checkpoint = lambda learner: self._save_if_due(inside, held_before)
         call = Call(self.budget)
-        beside = period.unlabelled, period.validation, self.stream.complete
+        complete = None
+        if self.stream.complete is not None:
+            labelled = np.concatenate([shown.rows, period.validation.rows, held_before])
+            complete = complete_labels(self.stream.complete, labelled, len(classes))
+        beside = period.unlabelled, period.validation, complete
         view = View(self.stream.table, shown, classes, call, *beside)
         try:
             self.meter.charge(0.0)

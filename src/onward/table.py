@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from onward.errors import LookAheadError
+
 Array = NDArray[Any]
 Rows = NDArray[np.int64]
 
@@ -57,7 +59,7 @@ class Table:
 
     def values(self, name: str) -> Array:
         """Return one narrow column as a numpy array."""
-        return np.asarray(self.columns.column(name).to_numpy(zero_copy_only=False))
+        return column_values(self.columns, name)
 
     def with_input(self, column: Column) -> "Table":
         """Return this table with the column that learners see."""
@@ -81,6 +83,18 @@ class Samples:
     def __getitem__(self, positions: Rows | slice) -> "Samples":
         return Samples(self.rows[positions], self.labels[positions])
 
+    def labels_of(self, rows: Rows) -> Array:
+        """Return the labels of some of these samples, which are sorted by row."""
+        at = np.searchsorted(self.rows, rows)
+        strangers = at == len(self)
+        strangers[~strangers] = self.rows[at[~strangers]] != rows[~strangers]
+        if strangers.any():
+            raise LookAheadError(
+                f"expected samples that came with labels, found {np.count_nonzero(strangers)} "
+                f"others (first: row {rows[strangers][0]}). Use their inputs: view.unlabelled"
+            )
+        return np.asarray(self.labels[at])
+
     @property
     def newest(self) -> Array:
         """The label of each sample; of many labels the one that was introduced last.
@@ -99,6 +113,11 @@ class Samples:
             np.concatenate([part.rows for part in filled]),
             np.concatenate([part.labels for part in filled]),
         )
+
+
+def column_values(columns: pa.Table, name: str) -> Array:
+    """Return one column of an Arrow table as a numpy array."""
+    return np.asarray(columns.column(name).to_numpy(zero_copy_only=False))
 
 
 def images_as_inputs(table: Table) -> Table:

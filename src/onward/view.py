@@ -1,5 +1,6 @@
 """What a learner may see, and until when."""
 
+import copy
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -9,8 +10,10 @@ import numpy as np
 from onward.budget import Budget
 from onward.errors import LookAheadError
 from onward.pairs import IMAGE
-from onward.table import Array, Column, Rows, Samples, Table
+from onward.table import Array, Column, Rows, Samples, Table, column_values
 
+_NO_ROWS: Rows = np.empty(0, np.int64)
+_NO_LABELS: Array = np.empty(0, np.int64)
 _PART = 2**21  # numbers, 8 MB: 1,024 samples of 2,048 features
 
 
@@ -27,6 +30,25 @@ class View:
 
     Reading a view after its call has returned raises. What should outlive the call is held
     through the budget, and read back through a later view's `also`.
+
+    Parameters
+    ----------
+    table
+        Where the samples are. The view keeps its inputs and, for learning, the columns that
+        learners may read; never its other columns, labels among them.
+    samples
+        Rows and labels. The view of `predict` keeps no label.
+    classes
+        The names of the classes known so far.
+    call
+        The call that the view ends with.
+    unlabelled
+        Rows that come with the samples and have no label.
+    validation
+        Samples to validate on while the others are learned.
+    complete
+        All labels known so far of every row that this call may learn from, sorted by row, where
+        the protocol shows all of them; None where a sample keeps the labels it was shown with.
     """
 
     def __init__(
@@ -37,14 +59,18 @@ class View:
         call: Call,
         unlabelled: Rows | None = None,
         validation: Samples | None = None,
-        complete: Array | None = None,
+        complete: Samples | None = None,
     ) -> None:
+        learns = call.budget is not None
         self.classes = classes
-        self._table = table
-        self._samples = Samples(_read_only(samples.rows), _read_only(samples.labels))
+        self._input = table.wide["input"]
+        self._columns = table.columns.select(table.shown if learns else ())
+        # Not an empty slice: its base would be the labels.
+        labels = samples.labels if learns else _NO_LABELS
+        self._samples = Samples(_read_only(samples.rows), _read_only(labels))
         self._call = call
-        self._unlabelled = np.empty(0, np.int64) if unlabelled is None else unlabelled
-        self._validation = samples[:0] if validation is None else validation
+        self._unlabelled = _NO_ROWS if unlabelled is None else unlabelled
+        self._validation = Samples(_NO_ROWS, _NO_LABELS) if validation is None else validation
         self._complete = complete
 
     def __len__(self) -> int:
@@ -53,7 +79,7 @@ class View:
     @property
     def input_shape(self) -> tuple[int, ...]:
         """The shape of one input; of a pair of image and text, that of the image."""
-        return input_shape(self._table.wide["input"])
+        return input_shape(self._input)
 
     @property
     def rows(self) -> Rows:
@@ -81,13 +107,13 @@ class View:
         """The samples that came with these ones and show no label, where the protocol has any."""
         self._for_learning("samples")
         nothing = np.empty(0, np.int64)
-        return View(self._table, Samples(self._unlabelled, nothing), self.classes, self._call)
+        return self._derived(Samples(self._unlabelled, nothing))
 
     @property
     def validation(self) -> "View":
         """The samples to judge on while these are learned, where the benchmark has any."""
         self._for_learning("samples")
-        return View(self._table, self._validation, self.classes, self._call)
+        return self._derived(self._validation)
 
     def inputs(self, positions: Rows | slice = slice(None), *, out: Array | None = None) -> Array:
         """Return the inputs of the samples at these positions, by default of all.
@@ -96,7 +122,7 @@ class View:
         fresh one of some megabytes for every batch costs more than the copy.
         """
         rows = self.count(positions)
-        column = self._table.wide["input"]
+        column = self._input
         if out is not None and len(out) >= len(rows) and isinstance(column, np.ndarray):
             # Rows come from the stream, so none is out of range; "clip" avoids a second buffer.
             return np.take(column, rows, axis=0, out=out[: len(rows)], mode="clip")
@@ -116,7 +142,7 @@ class View:
         that it stays in the processor's cache; rows that lie one after the other are not even
         copied. Read-only. `within` are the positions to begin and to end at.
         """
-        column = self._table.wide["input"]
+        column = self._input
         size = size or max(32, min(_PART // max(math.prod(self.input_shape), 1), 4096))
         here = column if isinstance(column, np.ndarray) else None
         buffer = None if here is None else aligned((size, *here.shape[1:]), here.dtype)
@@ -137,7 +163,7 @@ class View:
         Where inputs are read from files larger than memory, it is one in which they are cheap to
         read.
         """
-        order = getattr(self._table.wide["input"], "shuffled", None)
+        order = getattr(self._input, "shuffled", None)
         if order is None:
             return rng.permutation(count)
         found: Rows = order(self._readable().rows[:count], rng)
@@ -147,7 +173,7 @@ class View:
         """Whether another view shows the same samples in the same order, with the same labels."""
         mine, others = self._readable(), other._readable()
         return (
-            self._table is other._table
+            self._input is other._input
             and np.array_equal(mine.rows, others.rows)
             and np.array_equal(mine.labels, others.labels)
         )
@@ -179,7 +205,7 @@ class View:
         return self._cut("resized_part", positions, tries, least)
 
     def _cut(self, way: str, positions: Rows, *numbers: Array | float) -> Array | None:
-        cut = getattr(self._table.wide["input"], way, None)
+        cut = getattr(self._input, way, None)
         if cut is None:
             return None
         self._for_learning("crops")
@@ -189,12 +215,13 @@ class View:
     def column(self, name: str) -> Array:
         """Return a narrow column that the table shows to learners. A test view has none."""
         rows = self._for_learning("columns").rows
-        if name not in self._table.shown:
+        shown = self._columns.column_names
+        if name not in shown:
             raise LookAheadError(
                 f"column {name!r} is not shown to learners, since columns such as a name may give "
-                f"the label away; shown are: {', '.join(self._table.shown)}. Labels: view.labels"
+                f"the label away; shown are: {', '.join(shown)}. Labels: view.labels"
             )
-        return self._table.values(name)[rows]
+        return column_values(self._columns, name)[rows]
 
     def of(self, rows: Rows, labels: Array) -> "View":
         """Return a view of these samples, shown by this call or held since before.
@@ -206,10 +233,10 @@ class View:
         if self._call.budget is not None:
             self._call.budget.require(rows, "to read")
         if self._complete is not None:
-            labels = known_labels(self._complete[rows], len(self.classes))
-        return View(
-            self._table, Samples(rows, labels), self.classes, self._call, complete=self._complete
-        )
+            labels = self._complete.labels_of(rows)
+        derived = self._derived(Samples(rows, labels))
+        derived._complete = self._complete
+        return derived
 
     def also(self, rows: Rows, labels: Array) -> "View":
         """Return this view with held samples behind it.
@@ -224,6 +251,14 @@ class View:
             rows, labels = rows[places], labels[places]
         both = Samples.join([mine, Samples(rows, labels)])
         return self.of(both.rows, both.labels)
+
+    def _derived(self, samples: Samples) -> "View":
+        """Return a view of other samples that ends with the same call."""
+        derived = copy.copy(self)
+        derived._samples = Samples(_read_only(samples.rows), _read_only(samples.labels))
+        derived._unlabelled, derived._validation = _NO_ROWS, Samples(_NO_ROWS, _NO_LABELS)
+        derived._complete = None
+        return derived
 
     def _for_learning(self, what: str) -> Samples:
         if self._call.budget is None:
@@ -257,6 +292,22 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     space = np.empty(math.prod(shape) * dtype.itemsize + line, np.uint8)
     start = -space.ctypes.data % line
     return space[start : start + space.size - line].view(dtype).reshape(shape)
+
+
+def complete_labels(labels: Array, rows: Rows, classes: int) -> Samples:
+    """Return all labels known so far of these rows, sorted by row: `complete` of a `View`.
+
+    Parameters
+    ----------
+    labels
+        All labels that each row of the table will ever have.
+    rows
+        The rows that a call may learn from.
+    classes
+        How many classes are known so far.
+    """
+    seen = np.unique(rows)
+    return Samples(seen, known_labels(labels[seen], classes))
 
 
 def known_labels(labels: Array, classes: int) -> Array:

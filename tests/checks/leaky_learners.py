@@ -1,13 +1,19 @@
 """Learners that break the rules, one rule each."""
 
+import gc
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow.parquet as pq
 
 from onward.budget import Budget
 from onward.checks import tiny_benchmark
-from onward.types import Array, Benchmark, Setting, View
+from onward.loop import Loop
+from onward.types import Array, Benchmark, Samples, Setting, Table, View
 
 _BASIS: dict[str, Array] = {}
 
@@ -88,11 +94,11 @@ class KeepsTheStreamInItsClass(Centroids):
 
 
 class ReadsPastItsView(Centroids):
-    """Reaches through the view for the samples of the next year, test samples among them."""
+    """Reaches past the view for the samples of the next year, test samples among them."""
 
     def learn(self, view: View, budget: Budget) -> None:
         super().learn(view, budget)
-        table = view._table
+        table = table_on_the_stack()
         years = table.values("year")
         ahead = np.flatnonzero(years == years[view.rows].max() + 1)
         names = table.values("label")[ahead]
@@ -106,7 +112,7 @@ class CountsFutureLabels(Centroids):
 
     def learn(self, view: View, budget: Budget) -> None:
         super().learn(view, budget)
-        names = view._table.values("label").astype(str)
+        names = table_on_the_stack().values("label").astype(str)
         self.prior = np.log([1 + np.count_nonzero(names == name) for name in view.classes])
 
     def predict(self, view: View) -> Array:
@@ -150,7 +156,7 @@ class CachesABasis(Centroids):
 
     def learn(self, view: View, budget: Budget) -> None:
         if "basis" not in _BASIS:
-            inputs = view._table.wide["input"][np.arange(len(view._table))]
+            inputs = view._input[np.arange(view._input.shape[0])]
             _BASIS["basis"] = np.linalg.svd(inputs, full_matrices=False)[2][:4].T
         self._add(view.inputs() @ _BASIS["basis"], view.labels, len(view.classes))
 
@@ -190,6 +196,74 @@ class MapsTheFile(ReadsTheFile):
         self.scale = float(self.mapped.std())
 
 
+class ReadsPrivateLabels(Centroids):
+    """Answers with labels from a private attribute of the test view."""
+
+    def predict(self, view: View) -> Array:
+        return view._samples.labels
+
+
+class ReadsLabelsOnTheStack(Centroids):
+    """Answers with the labels that it finds in the local variables of its callers."""
+
+    def predict(self, view: View) -> Array:
+        found = [value for frame in frames() for value in frame.f_locals.values()]
+        return matching_labels(found, view, super().predict(view).argmax(1))
+
+
+class ReadsLabelsOfTheCollector(Centroids):
+    """Answers with labels that it finds among all objects that the garbage collector tracks."""
+
+    def predict(self, view: View) -> Array:
+        return matching_labels(gc.get_objects(), view, super().predict(view).argmax(1))
+
+
+class ReplacesTheView(Centroids):
+    """Replaces the constructor of views, and answers with the labels that it is given."""
+
+    given: ClassVar[list[Samples]] = []
+
+    def learn(self, view: View, budget: Budget) -> None:
+        super().learn(view, budget)
+        construct = View.__init__
+
+        def record(self: View, table: Any, samples: Samples, *rest: Any, **more: Any) -> None:
+            ReplacesTheView.given.append(samples)
+            construct(self, table, samples, *rest, **more)
+
+        if construct.__name__ != "record":
+            View.__init__ = record
+
+    def predict(self, view: View) -> Array:
+        return matching_labels(self.given[-1:], view, super().predict(view).argmax(1))
+
+
+def frames() -> Iterator[FrameType]:
+    frame = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def table_on_the_stack() -> Table:
+    return next(
+        value.stream.table
+        for frame in frames()
+        for value in frame.f_locals.values()
+        if isinstance(value, Loop)
+    )
+
+
+def matching_labels(found: Iterable[object], view: View, otherwise: Array) -> Array:
+    """Return the labels of samples with the rows of a view, where there are any."""
+    for value in found:
+        if isinstance(value, Samples) and value.rows.shape == view._samples.rows.shape:
+            same = np.array_equal(value.rows, view._samples.rows)
+            if same and len(value.labels) == len(view):
+                return np.minimum(value.labels, len(view.classes) - 1)
+    return otherwise
+
+
 class LabelsInPredict(Centroids):
     """Answers with the labels of the test view."""
 
@@ -207,7 +281,7 @@ class ReplaysWithoutHolding(Centroids):
 
     def learn(self, view: View, budget: Budget) -> None:
         super().learn(view, budget)
-        self._add(view._table.wide["input"][self.rows], self.labels, len(view.classes))
+        self._add(view._input[self.rows], self.labels, len(view.classes))
         self.rows = np.concatenate([self.rows, view.rows])
         self.labels = np.concatenate([self.labels, view.labels])
 

@@ -96,7 +96,7 @@ def test_whoever_reads_the_whole_column_is_noted(read: Callable[[Any], object]) 
     class Reader(Centroids):
         def learn(self, view: View, budget: Budget) -> None:
             super().learn(view, budget)
-            read(view._table.wide["input"])
+            read(view._input)
 
     only = ("reads_only_what_it_is_shown",)
     report = check_method(Reader, only=only, raise_on_failure=False)

@@ -38,6 +38,37 @@ def sees_only_the_past(subject: MethodSubject) -> str:
     return f"{len(noised)} futures, {subject.where}"
 
 
+def needs_no_hidden_label(subject: MethodSubject) -> str:
+    """Wrong labels in all tests, and in later periods, change no state and no output.
+
+    The run is made in a process that never had the right ones, so a learner that finds labels on
+    the stack, among Python's objects or in a view's private attributes gives other outputs.
+    """
+    _need_repeatable(subject)
+    found, where = subject.with_other_labels
+    upto, clean = subject.last_compared, subject.testing_all
+    if isinstance(found, str):
+        difference = found
+    else:
+        learned = {cell: value for cell, value in clean.outputs.items() if cell[0] <= upto}
+        states = clean.upto(upto)["saved states"]
+        differ = {
+            "outputs": found.outputs != learned,
+            "saved states": subject.saves_repeatably and found.states != states,
+        }
+        difference = " and ".join(kind for kind, is_other in differ.items() if is_other)
+        difference = f"other {difference}" if difference else ""
+    if difference:
+        if not subject.independent_of_the_process:
+            raise Skipped("another process gives another run, see fresh_processes_agree")
+        raise expected(
+            "the same with wrong labels in all tests and after the last period learned",
+            difference,
+            "Learn from view.labels alone: no label of a test may be within reach",
+        )
+    return where
+
+
 _PROCESS = "Depend neither on the hash of a text nor on what a module kept from an earlier run"
 
 

@@ -7,17 +7,19 @@ and texts become those of one known sample, so that classes that were to arrive 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from onward.errors import OnwardError
-from onward.types import Array, Benchmark, Column, Period, Rows, Stream, Table
+from onward.types import Array, Benchmark, Column, Period, Rows, Samples, Stream, Table
 
 # What a sample says. Its id, date and group, and whatever else a benchmark is cut by, say where
 # it belongs: they stay, or there would be no period to compare.
-_CONTENT = ("label", "labels", "text", "boxes")
+_LABELS = ("label", "labels", "boxes")
+_CONTENT = (*_LABELS, "text")
 
 
 def rows_of(stream: Stream, upto: int) -> Rows:
@@ -107,3 +109,53 @@ def _random(column: Column, name: str, rows: Rows, rng: np.random.Generator) -> 
     else:
         values[rows] = rng.integers(column.min(), column.max(), shape, column.dtype, endpoint=True)
     return values
+
+
+def with_other_labels(benchmark: Benchmark, seed: int, upto: int) -> Benchmark:
+    """Return a benchmark with wrong labels wherever a learner may not see the right ones.
+
+    These are the labels of all tests, of training samples after period `upto` and of the table.
+    Inputs, and the labels that are learned up to that period, stay. Only the stream of this seed
+    can be made of it, so that the right labels need not be known where it is run.
+    """
+    stream, raw = benchmark.stream(seed), benchmark.raw
+    columns = raw.columns
+    for name in _LABELS:
+        if name in columns.column_names:
+            values = columns.column(name).take(pa.array(np.roll(np.arange(len(columns)), 1)))
+            columns = columns.set_column(columns.column_names.index(name), name, values)
+    raw = replace(raw, columns=columns, digest=f"{raw.digest}-other-labels")
+    table = replace(stream.table, columns=columns, digest=raw.digest)
+    other = replace(
+        stream,
+        table=table,
+        periods=tuple(_with_other_labels(period, upto) for period in stream),
+        static={
+            name: _other(test, len(stream[-1].classes)) for name, test in stream.static.items()
+        },
+    )
+    prepare, cut = partial(_constant, table), partial(_constant, other)
+    return replace(benchmark, raw=raw, prepare=prepare, cut=cut)
+
+
+def _with_other_labels(period: Period, upto: int) -> Period:
+    classes, later = len(period.classes), period.index > upto
+    return replace(
+        period,
+        test=_other(period.test, classes),
+        more={name: _other(test, classes) for name, test in period.more.items()},
+        train=_other(period.train, classes) if later else period.train,
+        validation=_other(period.validation, classes) if later else period.validation,
+    )
+
+
+def _other(samples: Samples, classes: int) -> Samples:
+    """Give each sample the next class or, of several labels or boxes, those of its neighbour."""
+    labels = samples.labels
+    if labels.ndim == 1:
+        return replace(samples, labels=np.where(labels < 0, labels, (labels + 1) % max(classes, 1)))
+    return replace(samples, labels=np.roll(labels, 1, axis=0))
+
+
+def _constant(value: Any, *arguments: Any) -> Any:
+    return value
