@@ -20,10 +20,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from onward.benchmarks.clad_data import STREET, TEST, card_of, inspect_clad, require_judge, soda_of
+from onward.benchmarks.clad_data import (
+    SODA,
+    STREET,
+    TEST,
+    card_of,
+    frames_option,
+    inspect_clad,
+    require_judge,
+    soda_of,
+)
 from onward.benchmarks.clad_recipes import OBJECT_RECIPES
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.parts import model_giving, numbers_of_classes, unusual, weights_option
+from onward.benchmarks.parts import content_option, model_giving, numbers_of_classes, unusual
 from onward.benchmarks.progress import reading_images
 from onward.data.cache import cache_folder
 from onward.data.clad_crops import crops
@@ -79,7 +88,8 @@ def load(
     min_area
         Smaller objects are left out: pixels of a frame of 1,920 x 1,080.
     drop_occluded
-        Objects whose field ``occluded`` has this value are left out, see `clad_c`.
+        Objects whose field ``occluded`` has this value are left out, see `clad_c`; None or -1
+        keeps all of them.
     curve
         Test also after every so many objects, for the area below the accuracy curve.
     frames
@@ -90,7 +100,9 @@ def load(
         model_giving("classes", model)
     side = _SIZES[recipe] if size is None else size
     name, soda = soda_of(data, frames)
-    objects = clad_c(soda, min_area=min_area, drop_occluded=drop_occluded)
+    # The command line has no None.
+    occluded = -1 if drop_occluded is None else drop_occluded
+    objects = clad_c(soda, min_area=min_area, drop_occluded=None if occluded < 0 else occluded)
     for part in ("train", judge):
         if not (values(objects, "set") == part).any():
             raise OnwardError(
@@ -98,7 +110,13 @@ def load(
                 "enough and not left out. See: onward check data clad --root DIR"
             )
     table = _table(soda, objects, side)
-    asked = unusual(load, judge=judge, min_area=min_area, drop_occluded=drop_occluded)
+    asked = unusual(
+        load,
+        judge=judge,
+        min_area=float(min_area),
+        drop_occluded=occluded,
+        frames=frames_option(frames),
+    )
     return Benchmark(
         name="clad-c",
         data=name,
@@ -112,7 +130,7 @@ def load(
         recipe=recipe,
         files=(soda.folder, cache_folder()),
         # The size of the crops is always told.
-        options={"size": side, **asked, **weights_option(weights)},
+        options={"size": side, **asked, **content_option("weights", weights)},
     )
 
 
@@ -178,4 +196,5 @@ LISTED = Listed(
     reads=is_soda,
     official=("clad", "SSLAD-2D"),
     inspect=inspect_clad,
+    data_affix=f"^{SODA}",
 )

@@ -17,10 +17,18 @@ import numpy as np
 import pyarrow as pa
 
 from onward.benchmarks.clad_c import CLASSES
-from onward.benchmarks.clad_data import STREET, TEST, card_of, require_judge, soda_of
+from onward.benchmarks.clad_data import (
+    SODA,
+    STREET,
+    TEST,
+    card_of,
+    frames_option,
+    require_judge,
+    soda_of,
+)
 from onward.benchmarks.clad_recipes import BOX_RECIPES
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.parts import model_giving, unusual, weights_option
+from onward.benchmarks.parts import content_option, model_giving, unusual
 from onward.benchmarks.progress import reading_images
 from onward.data.cache import cache_folder
 from onward.data.clad_crops import Frames
@@ -77,7 +85,7 @@ def load(
     images = clad_d(soda)
     if not len(images):
         raise OnwardError(f"expected frames with boxes in {soda.folder}, found none")
-    asked = unusual(load, size=size, judge=judge)
+    asked = unusual(load, size=size, judge=judge, frames=frames_option(frames))
     return Benchmark(
         name="clad-d",
         data=name,
@@ -90,7 +98,7 @@ def load(
         recipes=BOX_RECIPES.of(protocol, model, weights),
         recipe=recipe,
         files=(soda.folder, cache_folder()),
-        options=asked | weights_option(weights),
+        options=asked | content_option("weights", weights),
     )
 
 
@@ -177,4 +185,5 @@ LISTED = Listed(
     protocols=DETECTION,
     usual=STREET,
     lacks={NEW_CLASSES: "all its classes are there from the start"},
+    data_affix=f"^{SODA}",
 )

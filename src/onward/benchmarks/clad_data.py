@@ -25,6 +25,10 @@ _CITATION = (
 )
 
 
+SODA = "soda:"
+"""What specs put before the name of a folder with SODA10M."""
+
+
 def soda_of(data: str, frames: int | None) -> tuple[str, Soda]:
     """Read the annotations of a folder, or of Emoji Street; return what the data is called, too."""
     if data == STREET:
@@ -37,7 +41,12 @@ def soda_of(data: str, frames: int | None) -> tuple[str, Soda]:
             f"expected '{STREET}', or a folder that holds SODA10M's SSLAD-2D, found nothing at "
             f"{data}. Emoji Street needs no download: --data {STREET}"
         )
-    return f"soda:{folder.resolve().name}", read_soda(folder)
+    return f"{SODA}{folder.resolve().name}", read_soda(folder)
+
+
+def frames_option(frames: int | None) -> int | None:
+    """Return the number of frames as specs have it: None for the usual one."""
+    return None if frames == FRAMES else frames
 
 
 def inspect_clad(data: str, options: Mapping[str, Any]) -> Inspection:

@@ -17,7 +17,12 @@ from typing import Any
 import numpy as np
 
 from onward.benchmarks.backbones import load_backbone, with_backbone
-from onward.benchmarks.clear_official import IMAGE, at_rate_of, load_official
+from onward.benchmarks.clear_official import (
+    IMAGE,
+    at_rate_of,
+    default_features,
+    load_official,
+)
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.parts import both_sides, folder_of, samples_at, unusual
 from onward.benchmarks.recipes import reads_images, recipes_for
@@ -45,7 +50,7 @@ from onward.types import Array, Benchmark, Card, Period, Protocol, Stream, Table
 
 _SUMMARY = "To which of nine groups does an emoji belong, as its drawing changes?"
 # Side of the official photos in the cpu recipe: twelve times as fast to learn as 224 pixels.
-_SMALL = 64
+_SMALL, _SIDE = 64, 224
 
 
 def load(
@@ -99,7 +104,10 @@ def load(
             return with_backbone(drawn, reader, past=first_snapshot)
         photos: dict[str, Any] = {"features": IMAGE, "size": reader.size, "missing": missing}
         images = load(data, protocol, recipe, model=model, **photos)
-        images = replace(images, recipes=at_rate_of(backbone, images.recipes))
+        # Which images the backbone reads is its own affair, and told by its name.
+        others = {name: value for name, value in images.options.items() if name == "missing"}
+        rates = at_rate_of(backbone, images.recipes)
+        images = replace(images, recipes=rates, options=others)
         return with_backbone(images, reader)
     if weights is not None:
         raise OnwardError("expected the backbone that these weights are for. Name it: --backbone")
@@ -114,9 +122,14 @@ def load(
     official = unusual(load, features=features, size=size, missing=missing)
     if data != "emoji":
         folder = folder_of("clear", data)
-        if reads_images(model) and recipe == "cpu":
-            official.setdefault("size", _SMALL)
-        return load_official(folder, PROTOCOLS[protocol], recipes, recipe, **official)
+        usual: dict[str, Any] = {
+            "features": IMAGE if reads_images(model) else default_features(folder),
+            "size": _SMALL if reads_images(model) and recipe == "cpu" else _SIDE,
+            "missing": "stop",
+        }
+        asked = {n: value for n, value in official.items() if value != usual[n]}
+        made = load_official(folder, PROTOCOLS[protocol], recipes, recipe, **usual | official)
+        return replace(made, options=asked)
     images = official.pop("features", None) == IMAGE
     if official or features not in (None, IMAGE):
         found = ", ".join(official) or f"features {features}"
@@ -191,4 +204,5 @@ LISTED = Listed(
     with_images={"model": "convnet"},
     reads=is_clear,
     past=read_past,
+    data_affix=":[^:]*$",
 )

@@ -58,18 +58,17 @@ def load_official(
     recipes: Mapping[str, Recipe],
     recipe: str,
     *,
-    features: str | None = None,
-    size: int = 224,
-    missing: Literal["stop", "skip"] = "stop",
+    features: str,
+    size: int,
+    missing: Literal["stop", "skip"],
 ) -> Benchmark:
     """Load CLEAR from a download, unpacked in either layout.
 
     The split is the release's own; streaming has none, since all of a bucket is learned and all of
-    the later ones are tested. A type of features of the download is used as it is, by default
-    ``moco_b0``, or the first by name of those that it has; ``image`` is its images. Where some are
-    not there, ``stop`` with a list, or ``skip`` their samples and record it.
+    the later ones are tested. A type of features of the download is used as it is; ``image`` is
+    its images. Where some are not there, ``stop`` with a list, or ``skip`` their samples and record
+    it.
     """
-    features = features or _default_features(folder)
     kind = None if features == IMAGE else features
     found = read_clear(folder, _read_tensors, features=kind, size=size, missing=missing)
     if IMAGE not in found.table.wide and kind is None:
@@ -104,7 +103,8 @@ def load_official(
     )
 
 
-def _default_features(folder: Path) -> str:
+def default_features(folder: Path) -> str:
+    """Return ``moco_b0``, or the first by name of the types of features that a download has."""
     homes = ("training_folder/features", "train/features")
     if not any((folder / home).is_dir() for home in homes):
         return _FEATURES

@@ -29,7 +29,7 @@ from onward.benchmarks.iirc_recipes import recipes_for
 from onward.benchmarks.iirc_stream import Plan, cut_iirc
 from onward.benchmarks.iirc_yours import split
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.parts import model_giving, unusual
+from onward.benchmarks.parts import HASHED, model_giving, unusual
 from onward.data.cache import cache_folder
 from onward.data.emoji_history import FOLDER
 from onward.errors import OnwardError
@@ -108,7 +108,7 @@ def load(
         subclasses_only=subclasses_only,
         judge=judge,
         hierarchy=None if hierarchy is None else str(hierarchy),
-        validation=validation,
+        validation=None if validation is None else float(validation),
         subgroups=subgroups,
         features=features,
         size=size,
@@ -147,7 +147,7 @@ def load(
 def _identity(plan: Plan) -> dict[str, str]:
     """Return what tells a hierarchy from another one in a file of the same name."""
     content = repr((plan.classes, plan.released)).encode()
-    return {"hierarchy": f"sha256 {hashlib.sha256(content).hexdigest()[:16]}"}
+    return {"hierarchy": f"{HASHED}{hashlib.sha256(content).hexdigest()[:16]}"}
 
 
 LISTED = Listed(
@@ -159,4 +159,5 @@ LISTED = Listed(
     protocols=MANY_LABELS,
     with_images={"model": "resnet32", "features": "image"},
     reads=is_iirc,
+    data_affix="^(cifar|imagenet):",
 )

@@ -1,5 +1,6 @@
 """What the catalogue says of a benchmark without loading it."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,6 +52,9 @@ class Listed:
     budgets
         What methods cost, given the name of a recipe, by the name of the data or of its scale;
         empty where its protocol is no budget of compute.
+    data_affix
+        A regular expression that matches what its specs add before or after the name of a data
+        file or folder, such as the kind of features; what is left is what ``--data`` takes.
     """
 
     name: str
@@ -68,6 +72,7 @@ class Listed:
     inspect: Callable[[str, Mapping[str, Any]], Inspection] | None = None
     past: Callable[[str, int], Past] | None = None
     budgets: Mapping[str, Callable[[str], ComputeBudget]] = field(default_factory=dict)
+    data_affix: str = "$^"
 
     def __post_init__(self) -> None:
         for name, right, wanted in (
@@ -88,6 +93,11 @@ class Listed:
         """The data that has a name: what needs no download, and what the official one is called."""
         own = tuple(name for name in self.data if " " not in name)
         return own if self.official is None else (*own, self.official[0])
+
+    def data_argument(self, data: str) -> str:
+        """Return what ``--data`` takes for the data that a spec names."""
+        name = data.partition(" without ")[0]
+        return name if name in self.named else re.sub(self.data_affix, "", name)
 
     @property
     def lacking(self) -> tuple[Mapping[str, str], ...]:

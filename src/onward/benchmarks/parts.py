@@ -51,14 +51,18 @@ def folder_of(benchmark: str, data: str) -> Path:
     return folder
 
 
-def weights_option(weights: str | None) -> dict[str, str]:
-    """Return what tells a file with weights to start from from another one of the same name."""
-    if weights is None:
+HASHED = "sha256 "
+"""What the value of an option begins with in a spec where it stands for a file's content."""
+
+
+def content_option(name: str, file: str | None) -> dict[str, str]:
+    """Return an option that names a file as specs have it: by its content, wherever it lies."""
+    if file is None:
         return {}
-    path = Path(weights).expanduser()
+    path = Path(file).expanduser()
     if not path.is_file():
-        raise OnwardError(f"expected a file with weights, found none at {weights}")
-    return {"weights": f"sha256 {file_digest(path)[:16]}"}
+        raise OnwardError(f"expected a file with {name}, found none at {file}")
+    return {name: f"{HASHED}{file_digest(path)[:16]}"}
 
 
 def numbers_of_classes(names: Array, classes: tuple[str, ...]) -> NDArray[np.int64]:

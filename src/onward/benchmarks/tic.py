@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.parts import folder_of, unusual, weights_option
+from onward.benchmarks.parts import HASHED, content_option, folder_of, unusual
 from onward.benchmarks.tic_budget import EMOJI, tic_budget
 from onward.benchmarks.tic_emoji import SNAPSHOTS, cut_at_random, cut_emoji
 from onward.benchmarks.tic_filters import FILTERS
@@ -48,7 +48,6 @@ _SUMMARY = "Does an image still find its text, and a text its image, as years go
 _CITATION = "Garg et al., TiC-CLIP, ICLR 2024"
 _PICTURES = ("retrieval", "zero_shot", "static")
 _SMALL_SIDE, _SIDE = 32, 224
-_OF_READING = ("missing", "leave_out", "shards")
 
 
 def load(
@@ -110,7 +109,7 @@ def load(
         size=size,
         calendar=calendar,
         shards=shards,
-        validation=validation,
+        validation=None if validation is None else float(validation),
         missing=missing,
         leave_out=leave_out,
     )
@@ -125,7 +124,11 @@ def load(
     return replace(
         made,
         protocol=replace(BUDGETED[protocol], split=made.protocol.split, limits=limits),
-        options={**made.options, **weights_option(weights)},
+        options={
+            **made.options,
+            **({} if recipe == "cpu" else unusual(load, scale=scale)),
+            **content_option("weights", weights),
+        },
     )
 
 
@@ -205,9 +208,17 @@ def _folder(
         recipes=recipes,
         recipe=recipe,
         files=(*found.files, cache_folder()),
-        # What was read with the others is in the data's digest, and where it lies does not matter.
-        options={name: value for name, value in options.items() if name not in _OF_READING},
+        options=_by_content(options, found.table.digest),
     )
+
+
+def _by_content(options: Mapping[str, Any], digest: str) -> dict[str, Any]:
+    """Return options as specs have them: it does not matter where files lie.
+
+    The shards of a pool are known by the samples that were found in them.
+    """
+    found = {**options, **content_option("leave_out", options.get("leave_out"))}
+    return found | {"shards": f"{HASHED}{digest[:16]}"} if "shards" in options else found
 
 
 def _pairs_as_inputs(table: Table) -> Table:

@@ -101,7 +101,8 @@ def load(
         group_column=group_column,
         id_column=id_column,
         feature_columns=named or (),
-        periods=periods,
+        # A number from the command line is a text.
+        periods=None if periods is None else str(periods),
         features=features,
         size=size,
         missing=missing,
@@ -218,4 +219,5 @@ LISTED = Listed(
     data=("a .csv, .jsonl or .parquet file", "a Hugging Face dataset on disk", "a photo folder"),
     protocols=PROTOCOLS,
     with_images={"model": "convnet"},
+    data_affix=f":{IMAGE}-[0-9]+$",
 )

@@ -1,11 +1,18 @@
-"""What to type to get the same runs, read off their specs."""
+"""The commands that make the same runs again, read off their specs.
 
+A spec knows files by their content, not by their place: a command has ``<...>`` there, for the user
+to replace.
+"""
+
+import inspect
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from onward.benchmarks import BENCHMARKS
+from onward.benchmarks import BENCHMARKS, load
+from onward.benchmarks.parts import HASHED
+from onward.methods import METHODS
 from onward.results.schema import RunSpec
 
 # Options of the command line that have another name in a spec.
@@ -15,9 +22,14 @@ _OTHERWISE = {"day_first": "--month-first"}
 
 
 def commands(specs: Iterable[RunSpec]) -> list[str]:
-    """Return the commands that make these runs, methods and seeds together where they can be."""
+    """Return the commands that make these runs, methods and seeds together where they can be.
+
+    Runs of `onward.tune` on the first periods have none: ``onward run`` does not make them.
+    """
     by_method: dict[tuple[str, ...], dict[str, set[int]]] = {}
     for spec in specs:
+        if "tuning_periods" in spec.benchmark_options:
+            continue
         by_method.setdefault(tuple(_words(spec)), {}).setdefault(spec.method, set()).add(spec.seed)
     found = []
     for words, methods in by_method.items():
@@ -25,7 +37,7 @@ def commands(specs: Iterable[RunSpec]) -> list[str]:
         for method, seeds in methods.items():
             by_seeds.setdefault(seed_range(seeds), []).append(method)
         for seeds_, names in by_seeds.items():
-            chosen = [part for name in names for part in ("--method", name)]
+            chosen = [part for name in names for part in ("--method", _method(name))]
             command = ["onward", "run", *words, *chosen, "--seeds", seeds_]
             found.append(shlex.join(command))
     return found
@@ -48,14 +60,27 @@ def seed_range(seeds: Iterable[int]) -> str:
     return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
 
 
+def _method(name: str) -> str:
+    """Return what ``--method`` takes: a name of the catalogue, or a file and a class in it."""
+    return name if name in METHODS or ":" in name else f"<file>.py:{name}"
+
+
 def _words(spec: RunSpec) -> Iterator[str]:
-    protocol = str(spec.protocol["name"])
-    yield from (spec.benchmark, "--data", spec.data, "--protocol", protocol)
+    protocol, listed = str(spec.protocol["name"]), BENCHMARKS.get(spec.benchmark)
+    data = spec.data if listed is None else listed.data_argument(spec.data)
+    yield from (spec.benchmark, "--data", data, "--protocol", protocol)
     if spec.recipe_name != "cpu":
         yield from ("--recipe", spec.recipe_name)
     if spec.recipe.get("model"):
         yield from ("--model", str(spec.recipe["model"]))
-    yield from flags({**spec.benchmark_options, **_of_protocol(spec)})
+    named, others = {}, {}
+    for name, value in {**spec.benchmark_options, **_of_protocol(spec)}.items():
+        (named if name in _with_flags() else others)[name] = value
+    yield from flags(named)
+    for name, value in others.items():
+        yield from ("--load", _pair(name, value))
+    if spec.tuned is not None:
+        yield from ("--tuned", "<folder of onward tune>")
     for name, value in spec.recipe_changes.items():
         yield from ("--training", _pair(name, value))
     for name, value in spec.method_options.items():
@@ -76,18 +101,29 @@ def _of_protocol(spec: RunSpec) -> dict[str, Any]:
     return {name: found for name, (found, default) in asked.items() if found != default}
 
 
+def _with_flags() -> set[str]:
+    """Return the options that have a flag of their own: those of Onward's own benchmarks."""
+    loads = [load, *(BENCHMARKS[name].load for name in BENCHMARKS.own)]
+    return {name for each in loads for name in inspect.signature(each).parameters}
+
+
 def flags(options: Mapping[str, Any]) -> Iterator[str]:
     """Yield options of `onward.load` as the command line takes them."""
     for name, value in options.items():
         flag = f"--{_RENAMED.get(name, name).replace('_', '-')}"
         if value is True:
             yield flag
+        elif name == "backbone":  # a spec has its weights, by their hash, and its size in its name
+            backbone, weights, _ = str(value).rsplit("-", 2)
+            yield from (flag, backbone, "--weights", f"<{HASHED}{weights}>")
+        elif isinstance(value, str) and value.startswith(HASHED):
+            yield from (flag, f"<{value}>")
         elif isinstance(value, list | tuple):
             for item in value:
                 yield from (flag, str(item))
         elif value is False and name in _OTHERWISE:
             yield _OTHERWISE[name]
-        elif value not in (None, False):
+        elif value is not None and value is not False:  # 0 is a value
             yield from (flag, str(value))
 
 
