@@ -24,6 +24,9 @@ LIMITS: Mapping[str, str] = {
 }
 COMPUTE = ("iterations", "macs")
 """Those that are about work, and not about samples or models."""
+REPORTED = (*COMPUTE, "parameters", "batch_size", "new_in_batch")
+"""Those that are counted only as far as a learner reports them, by `spend` and `declare`. Samples
+that are read or held are counted for any learner."""
 
 
 class Budget:
@@ -51,14 +54,29 @@ class Budget:
 of learn), found 4. Spend less, or give the run a larger budget
     """
 
+    # No instance attribute can stand in for a method or for `limits`: nobody who is limited may
+    # change the limits.
+    __slots__ = (
+        "_limits",
+        "_rules",
+        "_shown",
+        "charge",
+        "checkpoint",
+        "held",
+        "most_stored",
+        "parameters",
+        "sample_bytes",
+        "spent",
+        "totals",
+    )
+
     def __init__(
         self,
         limits: Mapping[str, float] | None = None,
         sample_bytes: int = 0,
         rules: Mapping[str, float] | None = None,
     ) -> None:
-        # Nobody who is limited may change the limits.
-        self.limits: Mapping[str, float] = MappingProxyType(dict(limits or {}))
+        self._limits: Mapping[str, float] = MappingProxyType(dict(limits or {}))
         self._rules = dict(rules or {})
         for name in self.limits:
             if name not in LIMITS:
@@ -76,6 +94,11 @@ of learn), found 4. Spend less, or give the run a larger budget
         self.spent: dict[str, float] = {}
         self.checkpoint: Callable[[Any], None] = lambda learner: None
         self.charge: Callable[[float], None] = lambda share: None
+
+    @property
+    def limits(self) -> Mapping[str, float]:
+        """Upper bounds by the names of `LIMITS`. Read-only."""
+        return self._limits
 
     def open(self, shown: Rows, already_spent: Mapping[str, float] | None = None) -> None:
         """Begin a call of `learn` that shows these rows, or go on with one (the loop does this)."""

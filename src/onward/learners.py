@@ -38,7 +38,7 @@ from typing import Any
 
 import numpy as np
 
-from onward.budget import Budget
+from onward.budget import REPORTED, Budget
 from onward.errors import OnwardError, unknown
 from onward.fit import misfit
 from onward.identity import UNKNOWN, fingerprint
@@ -185,6 +185,25 @@ def _require_fit(method: str, needs: Mapping[str, str], benchmark: Benchmark | N
         f"method {method!r} makes no sense on {benchmark.name}: {reason} Methods that fit: "
         f"{', '.join(near[:3])}. See: onward list grid"
     )
+
+
+def require_metered(
+    learner: Learner, name: str, limits: Mapping[str, float], *, allow_unmetered: bool
+) -> None:
+    """Raise if a learner does not report what a limit is about, unless that is allowed.
+
+    A learner says by an attribute ``metered`` which of `onward.budget.REPORTED` it reports.
+    """
+    metered = getattr(learner, "metered", ())
+    unmet = [limit for limit in limits if limit in REPORTED and limit not in metered]
+    if unmet and not allow_unmetered:
+        raise OnwardError(
+            f"expected a method that reports what its limits are about ({', '.join(unmet)}), found "
+            f"{name}, whose own training loop is not metered. Write it as a gradient method; or "
+            "report with budget.spend and budget.declare, and name what is reported in an "
+            f"attribute of the class, metered = {tuple(unmet)!r}; or run it outside of any ranking "
+            "with --allow-unmetered (allow_unmetered=True)"
+        )
 
 
 def require_shared_out(learner: Learner, name: str) -> None:

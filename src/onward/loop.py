@@ -15,9 +15,9 @@ import numpy as np
 from onward.budget import Budget
 from onward.calls import calls, known_classes
 from onward.crew import crew
-from onward.errors import DamagedFolderError, DivergedError, OnwardError
+from onward.errors import BudgetSpentError, DamagedFolderError, DivergedError, OnwardError
 from onward.exam import Exam, Test, due_tests, static_tests
-from onward.learners import UNKNOWN, Chosen, choose, require_shared_out
+from onward.learners import UNKNOWN, Chosen, choose, require_metered, require_shared_out
 from onward.results.cost import Meter, environment
 from onward.results.followed import open_for_all
 from onward.results.read import missing_tests
@@ -40,6 +40,7 @@ def run(
     limits: Mapping[str, float] | None = None,
     tuned: Mapping[str, Any] | None = None,
     keep_predictions: bool = True,
+    allow_unmetered: bool = False,
     checkpoint_seconds: float = 30.0,
     watch: Watch = lambda event: None,
 ) -> RunRecord:
@@ -63,6 +64,9 @@ def run(
         Where the options were chosen and what that cost, for the record: `Tuned.summary`.
     keep_predictions
         Whether each single decision is kept.
+    allow_unmetered
+        Whether a learner may run under limits on what it does not report, such as the iterations of
+        a training loop of its own. Such a run is in no ranking.
     checkpoint_seconds
         How much work may be lost to a kill, at most.
     watch
@@ -87,6 +91,7 @@ def run(
         limits or {},
         tuned=tuned,
         keep_predictions=keep_predictions,
+        allow_unmetered=allow_unmetered,
         checkpoint_seconds=checkpoint_seconds,
         watch=watch,
     )
@@ -113,6 +118,7 @@ class Loop:
         *,
         tuned: Mapping[str, Any] | None,
         keep_predictions: bool,
+        allow_unmetered: bool,
         checkpoint_seconds: float,
         watch: Watch,
     ) -> None:
@@ -143,6 +149,7 @@ class Loop:
             periods=[period.name for period in stream],
         ).as_stored()
         self.learner = chosen.build(benchmark.setting(seed))
+        require_metered(self.learner, chosen.name, limits, allow_unmetered=allow_unmetered)
         self.crew = crew()
         if self.crew.size > 1:
             require_shared_out(self.learner, chosen.name)
@@ -281,6 +288,12 @@ class Loop:
             self.meter.charge(1.0)
         finally:
             call.over = True
+        if dict(self.budget.limits) != self.spec.limits:
+            raise BudgetSpentError(
+                f"{where}: expected the limits of the run's spec, {self.spec.limits}, found "
+                f"{dict(self.budget.limits)}: the learner has changed its budget. Leave "
+                "budget.limits alone"
+            )
 
     def _test_on_the_way(
         self, period: Period, before: int, seen: int, classes: tuple[str, ...]

@@ -44,6 +44,7 @@ class Job:
     limits: Mapping[str, float] = field(default_factory=dict)
     tuned: Mapping[str, Any] | None = None
     keep_predictions: bool = True
+    allow_unmetered: bool = False
     checkpoint_seconds: float = 30.0
 
 
@@ -174,7 +175,14 @@ def _run(bundle: Sequence[Job], out: Path, watch: Watch) -> list[RunRecord]:
     return run_together(
         benchmark_of(replace(first.source, training={})),
         [
-            Variant(job.method, job.options, job.source.training, job.limits, job.tuned)
+            Variant(
+                job.method,
+                job.options,
+                job.source.training,
+                job.limits,
+                job.tuned,
+                job.allow_unmetered,
+            )
             for job in bundle
         ],
         first.seed,

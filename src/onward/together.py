@@ -32,6 +32,8 @@ class Variant:
         A budget beyond the protocol's.
     tuned
         Where the options were chosen and what that cost, for the record.
+    allow_unmetered
+        As in `onward.run`.
     """
 
     method: Any
@@ -39,6 +41,7 @@ class Variant:
     training: Mapping[str, Any] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
     tuned: Mapping[str, Any] | None = None
+    allow_unmetered: bool = False
 
 
 def run_together(
@@ -85,6 +88,7 @@ def run_together(
             variant.limits,
             tuned=variant.tuned,
             keep_predictions=keep_predictions,
+            allow_unmetered=variant.allow_unmetered,
             checkpoint_seconds=checkpoint_seconds,
             watch=watch,
         )

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,13 @@ COUNTED = ("runs", "iterations", "samples", "macs", "cpu_seconds")
 class Candidate(Stored):
     """One point of the grid: its settings, how it did, and what that cost.
 
-    ``score`` is None if it diverged; it is then charged as much as the dearest that did not.
+    ``score`` is None if it diverged; it is then charged as much as the most expensive one that did
+    not. What a method does not report is None in ``spent``.
     """
 
     settings: dict[str, Any]
     score: float | None
-    spent: dict[str, float]
+    spent: dict[str, float | None]
 
 
 class Tuned(Stored):
@@ -48,7 +49,7 @@ class Tuned(Stored):
     seeds: list[int]
     grid: dict[str, list[Any]]
     limits: dict[str, float]
-    spent: dict[str, float]
+    spent: dict[str, float | None]
     candidates: list[Candidate]
     untried: int
     options: dict[str, Any]
@@ -80,6 +81,7 @@ def tune(
     periods: int = 3,
     seeds: Sequence[int] = (0,),
     limits: Mapping[str, float] | None = None,
+    allow_unmetered: bool = False,
     workers: int = 1,
     watch: Watch = lambda event: None,
 ) -> Tuned:
@@ -108,13 +110,15 @@ def tune(
         What all of it may cost, by the names of `COUNTED`. Candidates are tried in the order of
         the grid, and none is begun that would, at the highest price so far, exceed a limit. The
         first one's price is not known before, except for its runs.
+    allow_unmetered
+        As in `onward.run`: for a protocol whose limits the method does not report.
     workers
         How many processes.
     watch
         Called with the events of all runs.
     """
     limits = _checked(limits or {})
-    plan = _Plan(source, method, grid, periods, tuple(seeds))
+    plan = _Plan(source, method, grid, periods, tuple(seeds), allow_unmetered)
     candidates: list[Candidate] = []
     # Without a limit everything can run at once; with one, each price is known before the next.
     groups = [[settings] for settings in plan.settings] if limits else [plan.settings]
@@ -183,6 +187,7 @@ class _Plan:
     grid: Mapping[str, Sequence[Any]]
     periods: int
     seeds: tuple[int, ...]
+    allow_unmetered: bool
 
     def __post_init__(self) -> None:
         if not self.grid or not all(len(values) for values in self.grid.values()):
@@ -221,7 +226,14 @@ class _Plan:
             training={**self.source.training, **training},
         )
         return [
-            Job(source, self.method, seed, options=options, keep_predictions=False)
+            Job(
+                source,
+                self.method,
+                seed,
+                options=options,
+                keep_predictions=False,
+                allow_unmetered=self.allow_unmetered,
+            )
             for seed in self.seeds
         ]
 
@@ -273,19 +285,41 @@ def _brief(value: Any) -> str:
     return str(value.get("name", value) if isinstance(value, dict) else value)
 
 
-def _total(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    return {name: float(sum(part[name] for part in parts)) for name in COUNTED}
+Spent = Mapping[str, float | None]
 
 
-def _highest_price(tried: Sequence[Candidate]) -> dict[str, float]:
-    return {name: max((one.spent[name] for one in tried), default=0.0) for name in COUNTED}
+def _total(parts: Sequence[Spent]) -> dict[str, float | None]:
+    return {name: _unless_unmetered(sum, [part[name] for part in parts]) for name in COUNTED}
+
+
+def _highest_price(tried: Sequence[Candidate]) -> dict[str, float | None]:
+    return {
+        name: _unless_unmetered(max, [0.0, *(c.spent[name] for c in tried)]) for name in COUNTED
+    }
+
+
+def _unless_unmetered(
+    combine: Callable[[list[float]], float], values: Sequence[float | None]
+) -> float | None:
+    """Combine numbers; what was not metered once is not known in all."""
+    known = [value for value in values if value is not None]
+    return float(combine(known)) if len(known) == len(values) else None
 
 
 def _affordable(tried: Sequence[Candidate], limits: Mapping[str, float], runs: int) -> bool:
     """Whether one more fits: the number of its runs is known, its price only by the others."""
     spent = _total([candidate.spent for candidate in tried])
     price = {**_highest_price(tried), "runs": runs}
-    return all(spent[name] + price[name] <= limit for name, limit in limits.items())
+    for name, limit in limits.items():
+        before, next_one = spent[name], price[name]
+        if before is None or next_one is None:
+            raise OnwardError(
+                f"expected a method that reports its {name}, which the budget of this tuning "
+                "limits, found one that is not metered. Limit runs, samples or cpu_seconds instead"
+            )
+        if before + next_one > limit:
+            return False
+    return True
 
 
 def _checked(limits: Mapping[str, float]) -> dict[str, float]:

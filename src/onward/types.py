@@ -53,7 +53,12 @@ __all__ = [
 
 @runtime_checkable
 class Learner(Interface):
-    """How a model is updated when samples arrive: the two verbs."""
+    """How a model is updated when samples arrive: the two verbs.
+
+    A learner that reports its work by ``budget.spend`` and its size by ``budget.declare`` says so
+    by an attribute ``metered``, which names some of `onward.budget.REPORTED`. One that does not is
+    refused where these are limited.
+    """
 
     def learn(self, view: View, budget: Budget, /) -> None:
         """Learn from the samples shown."""

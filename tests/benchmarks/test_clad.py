@@ -14,6 +14,7 @@ from stopped import StopError, stop_after
 import onward
 from onward.benchmarks import Source
 from onward.benchmarks.clad_data import street_folder
+from onward.budget import REPORTED
 from onward.checks import check_stream
 from onward.data.clad_crops import Frames, square_around
 from onward.data.clad_sets import DAYS_AND_NIGHTS
@@ -61,7 +62,7 @@ def test_ten_objects_at_a_time_and_one_test_after_each_part(objects: Benchmark) 
         def predict(self, view: View) -> Array:
             return np.zeros(len(view), np.int64)
 
-    record = onward.run(objects, Watching())
+    record = onward.run(objects, Watching(), allow_unmetered=True)
     stream = objects.stream()
     assert max(seen) <= 10
     assert sum(seen) == sum(len(period.train) for period in stream)
@@ -108,6 +109,8 @@ def test_joint_learns_all_of_it_and_is_tested_once() -> None:
 
 class Rule:
     """A learner that breaks one rule, in its first call."""
+
+    metered = REPORTED
 
     def __init__(self, broken: str) -> None:
         self.broken = broken
@@ -249,7 +252,7 @@ def test_the_hour_is_nobody_s_business(objects: Benchmark) -> None:
             return np.zeros(len(view), np.int64)
 
     with pytest.raises(LookAheadError, match="column 'time' is not shown"):
-        onward.run(objects, Asks())
+        onward.run(objects, Asks(), allow_unmetered=True)
 
 
 def test_a_curve_ends_where_the_drive_ends() -> None:

@@ -6,6 +6,7 @@ import pytest
 from small_street import small_street
 
 import onward
+from onward.budget import REPORTED
 from onward.report.drive import drive_picture, panels_of
 from onward.results.record import RunRecord
 from onward.types import Array, Benchmark, Budget, View
@@ -13,6 +14,8 @@ from onward.types import Array, Benchmark, Budget, View
 
 class Guessing:
     """Answers at random, and otherwise after every call."""
+
+    metered = REPORTED  # all of its work, which is none
 
     def __init__(self, seed: int = 0) -> None:
         self.calls, self.seed = 0, seed

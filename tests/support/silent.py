@@ -4,13 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from onward.budget import Budget
+from onward.budget import REPORTED, Budget
 from onward.pairs import HAS_IMAGE, HAS_TEXT
 from onward.types import Setting, View
 
 
 class Silent:
     """Answers in the words of any task kind; ``word`` is a class that it always says."""
+
+    metered = REPORTED  # all of its work, which is none
 
     def __init__(self, setting: Setting, word: int = 0) -> None:
         self._task, self._word = setting.task.name, word

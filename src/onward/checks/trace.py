@@ -78,6 +78,7 @@ def trace(
             seed,
             limits=limits,
             keep_predictions=False,
+            allow_unmetered=True,
             checkpoint_seconds=float("inf"),
             watch=note,
         )

@@ -11,7 +11,15 @@ from onward.budget import Budget
 from onward.cli.console import console, print_json, tell
 from onward.cli.options import AsJson, parse_budget, parse_pairs, parse_seeds
 from onward.cli.progress import resumable
-from onward.cli.runs import CheckpointSeconds, Jobs, MoreMetrics, Seeds, Where, live
+from onward.cli.runs import (
+    AllowUnmetered,
+    CheckpointSeconds,
+    Jobs,
+    MoreMetrics,
+    Seeds,
+    Where,
+    live,
+)
 from onward.cli.source import with_source
 from onward.cli.voice import only_once
 from onward.learners import choose
@@ -48,6 +56,7 @@ def run(
         Path | None, typer.Option(help="Use the settings that onward tune chose, from its folder.")
     ] = None,
     predictions: Annotated[bool, typer.Option(help="Keep every single decision.")] = True,
+    allow_unmetered: AllowUnmetered = False,
     checkpoint_seconds: CheckpointSeconds = 30.0,
     on: Where = "local",
     metric: MoreMetrics = None,
@@ -78,6 +87,7 @@ def run(
             limits=limits,
             tuned=None if chosen is None else chosen.summary(),
             keep_predictions=predictions,
+            allow_unmetered=allow_unmetered,
             checkpoint_seconds=checkpoint_seconds,
         )
         for name, its_own in sources.items()

@@ -26,6 +26,13 @@ Where = Annotated[On, typer.Option(help="Where workers are: local, or on a ray c
 CheckpointSeconds = Annotated[
     float, typer.Option(min=0, help="How much work a kill may cost at most.")
 ]
+AllowUnmetered = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unmetered",
+        help="Also run learners that do not report what a limit is about; they are not ranked.",
+    ),
+]
 MoreMetrics = Annotated[
     list[str] | None,
     typer.Option(

@@ -10,7 +10,7 @@ from onward.benchmarks import Source
 from onward.cli.console import console
 from onward.cli.options import AsJson, parse_budget, parse_grid, parse_seeds
 from onward.cli.progress import resumable
-from onward.cli.runs import Jobs, Seeds, live
+from onward.cli.runs import AllowUnmetered, Jobs, Seeds, live
 from onward.cli.source import with_source
 from onward.sweep import cores
 from onward.tuning import COUNTED, Tuned
@@ -38,6 +38,7 @@ def tune(
         typer.Option(help=f"What it may cost in all, such as runs=20: {', '.join(COUNTED)}."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Where tuned.json and its runs go.")] = Path("tuned"),
+    allow_unmetered: AllowUnmetered = False,
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
@@ -59,6 +60,7 @@ def tune(
             periods=first,
             seeds=chosen_seeds,
             limits=parse_budget(budget or []),
+            allow_unmetered=allow_unmetered,
             workers=jobs or cores(),
             watch=watch,
         )
@@ -85,10 +87,12 @@ def _print(tuned: Tuned, out: Path) -> None:
     screen.print(table)
     scores = [c.score for c in tuned.candidates if c.score is not None]
     words = ", ".join(f"{name} = {value}" for name, value in chosen.items())
+    macs = tuned.spent["macs"]
+    arithmetic = "MACs not metered" if macs is None else f"{macs:.3g} MACs"
     screen.print(
         f"chosen on {tuned.periods[0]} to {tuned.periods[-1]}: [bold]{words}[/] "
         f"({max(scores):.4f}), for {tuned.spent['runs']:.0f} runs, "
-        f"{tuned.spent['cpu_seconds']:.1f} CPU-seconds and {tuned.spent['macs']:.3g} MACs"
+        f"{tuned.spent['cpu_seconds']:.1f} CPU-seconds and {arithmetic}"
     )
     for name, values in tuned.grid.items():
         numbers = len(values) > 1 and all(isinstance(value, int | float) for value in values)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from onward.budget import Budget
+from onward.budget import COMPUTE, Budget
 from onward.data.features import scale_of, scaled
 from onward.errors import BudgetSpentError, DamagedFolderError, OnwardError, unknown
 from onward.fit import CLASS_OUTPUTS, IMAGES, SECOND_LOOK
@@ -66,6 +66,7 @@ class PretrainProbe:
         CLASS_OUTPUTS: "which are all that is trained with labels",
         SECOND_LOOK: "to train a last layer on what was pre-trained on",
     }
+    metered = (*COMPUTE, "parameters", "batch_size")
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from typing import Any
 
 from onward.benchmarks import BENCHMARKS, load
 from onward.benchmarks.parts import HASHED
+from onward.budget import REPORTED
 from onward.methods import METHODS
 from onward.results.schema import RunSpec
 
@@ -73,12 +74,12 @@ def _words(spec: RunSpec) -> Iterator[str]:
         yield from ("--recipe", spec.recipe_name)
     if spec.recipe.get("model"):
         yield from ("--model", str(spec.recipe["model"]))
-    named, others = {}, {}
-    for name, value in {**spec.benchmark_options, **_of_protocol(spec)}.items():
-        (named if name in _with_flags() else others)[name] = value
-    yield from flags(named)
-    for name, value in others.items():
-        yield from ("--load", _pair(name, value))
+    options, known = {**spec.benchmark_options, **_of_protocol(spec)}, _with_flags()
+    yield from flags({name: value for name, value in options.items() if name in known})
+    for name in sorted(options.keys() - known):
+        yield from ("--load", _pair(name, options[name]))
+    if spec.method not in METHODS and not spec.limits.keys().isdisjoint(REPORTED):
+        yield "--allow-unmetered"  # which is refused to nobody who reports it all
     if spec.tuned is not None:
         yield from ("--tuned", "<folder of onward tune>")
     for name, value in spec.recipe_changes.items():

@@ -59,8 +59,11 @@ def compare_methods(a: Summary, b: Summary, metric: str) -> Comparison | None:
 
     Returns
     -------
-        None if no seed has been run with both, or the protocol has no number for the metric.
+        None if no seed has been run with both, the protocol has no number for the metric, or one
+        of them is not metered where compute is limited: it may have spent any amount.
     """
+    if a.unmetered or b.unmetered:
+        return None
     of_a = dict(zip(a.seeds, a.metrics[metric].values, strict=True))
     of_b = dict(zip(b.seeds, b.metrics[metric].values, strict=True))
     seeds = tuple(seed for seed in a.seeds if seed in of_b)
@@ -105,7 +108,7 @@ def decided_best(summaries: Sequence[Summary], metric: str) -> Summary | None:
 
     The highest mean alone is no such proof: with few seeds there is often none.
     """
-    measured = [summary for summary in summaries if summary.metrics[metric].known]
+    measured = [item for item in summaries if item.metrics[metric].known and not item.unmetered]
     if len(measured) < 2:
         return None
     best = max(measured, key=lambda summary: summary.metrics[metric].mean)

@@ -1,5 +1,6 @@
 """The table of a setting: scores, comparisons and cost of each method, and published rows."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from onward.report.published import PublishedRow
 from onward.report.style import COLOURS
 from onward.report.summary import Measure, Summary, shown_metrics
 from onward.report.verdict import BASELINE
-from onward.report.words import decision, metric_words, seeds, unit, votes
+from onward.report.words import NOT_METERED, decision, metric_words, seeds, unit, votes
 
 _PUBLISHED = "published, on other data and not ranked among runs: {}"
 # Names of static tests beyond these do not fit beside the rest; exports have them all.
@@ -42,7 +43,8 @@ def results_table(
     tests = sorted({name for item in group for name in item.static})[:_MOST_TESTS]
     best = {name: decided_best(group, name) for name in shown}
     compared = against(group, BASELINE, shown[0]) if shown else {}
-    size, word = unit(max(item.cost["macs"] for item in group))
+    metered = [macs for item in group if not math.isnan(macs := item.cost["macs"])]
+    size, word = unit(max(metered, default=0.0))
     columns: list[dict[str, Any]] = [{"heading": "method", "kind": "text"}]
     columns += [_measured(*metric_words(name)) for name in shown]
     columns += [_measured(test, "static test, last model") for test in tests]
@@ -51,7 +53,7 @@ def results_table(
         columns.append({**_measured(f"against {BASELINE}", note), "signed": True})
     columns += [
         _number("CPU", "seconds", 2),
-        _number("arithmetic", f"{word} multiply-adds".strip(), 2),
+        {**_number("arithmetic", f"{word} multiply-adds".strip(), 2), "missing": NOT_METERED},
         _number("stored", "samples", 0),
         _number("seeds", "", 0),
     ]
@@ -133,7 +135,7 @@ def _gain(comparison: Comparison | None) -> list[Any] | None:
 
 def _cost(item: Summary, size: float) -> list[float | None]:
     spent = item.cost
-    macs = spent["macs"] / size if spent["macs"] else None
+    macs = None if math.isnan(spent["macs"]) else spent["macs"] / size
     # Rounded once, where they are written: twice, they would differ from what the terminal says.
     return [spent["cpu_seconds"], macs, spent["stored_samples"]]
 

@@ -1,5 +1,6 @@
 """What differs between two runs, for the terminal."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from onward.report.numbers import percent, points
 from onward.report.sheet import COST_WORDS, short_number
 from onward.report.sides import Group
 from onward.report.summary import Measure
-from onward.report.words import decision, metric_words, seeds
+from onward.report.words import NOT_METERED, decision, metric_words, seeds
 
 _COSTS = COST_WORDS | {"samples": "samples read", "peak_memory_bytes": "peak memory, bytes"}
 
@@ -93,7 +94,9 @@ def _cost(found: Sequence[Change]) -> Table:
     for change in found:
         name = _COSTS.get(change.field, change.field)
         a, b = (_amount(change.field, value) for value in (change.a, change.b))
-        ratio = f"{change.b / change.a:.2f}" if change.a and change.b is not None else ""
+        # Neither where one of them has no such cost, nor where it was not metered.
+        known = change.a and change.b is not None and not math.isnan(change.b / change.a)
+        ratio = f"{change.b / change.a:.2f}" if known else ""
         table.add_row(name, a, b, ratio)
     return table
 
@@ -101,6 +104,8 @@ def _cost(found: Sequence[Change]) -> Table:
 def _amount(name: str, value: float | None) -> str:
     if value is None:
         return "none"
+    if math.isnan(value):
+        return NOT_METERED
     if name in ("macs", "peak_memory_bytes"):
         return short_number(value)
     return f"{value:.2f}" if name == "cpu_seconds" else f"{value:,.0f}"

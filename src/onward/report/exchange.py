@@ -196,7 +196,7 @@ def _run(record: RunRecord, label: str) -> dict[str, Any]:
 def _schema_of(rows: Sequence[dict[str, Any]]) -> pa.Schema:
     """Return the columns of all rows: who it was, then metrics, then what it cost."""
     costs = {
-        name: pa.int64() if field.annotation is int else pa.float64()
+        name: pa.float64() if field.annotation is float else pa.int64()
         for name, field in Cost.model_fields.items()
     }
     metrics = {name: pa.float64() for row in rows for name in row if name not in {**_RUN, **costs}}

@@ -145,7 +145,7 @@ def _csv_row(item: Summary, metrics: Sequence[str]) -> dict[str, Any]:
         measure = item.metrics.get(name, Measure((math.nan,)))
         row[name] = finite(measure.mean)
         row[f"{name}_deviation"] = finite(measure.deviation)
-    costs = {name: item.cost[name] for name in COSTS}
+    costs = {name: finite(item.cost[name]) for name in COSTS}
     return {**who(item.spec, item.label), "seeds": len(item.seeds), **row, **costs}
 
 
@@ -182,7 +182,7 @@ def to_json(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
             "metrics": {name: _plain(measure) for name, measure in item.metrics.items()},
             "matrix": [[finite(cell) for cell in row] for row in item.matrix.tolist()],
             "static": {name: _plain(measure) for name, measure in item.static.items()},
-            "cost": item.cost,
+            "cost": {name: finite(value) for name, value in item.cost.items()},
         }
         for item in summaries
     ]

@@ -23,6 +23,7 @@ from onward.report.summary import Summary, by_setting, shown_metrics, summarise
 from onward.report.words import amount
 from onward.results.check_many import check_results
 from onward.results.collect import Collected
+from onward.results.cost import unmetered
 from onward.results.keys import Keys
 from onward.results.record import RunRecord
 from onward.results.schema import RunSpec
@@ -169,7 +170,13 @@ def leaderboard(
         *(Refused(each.folder, (each.reason,)) for each in collected.left_out),
         *(Refused(folder, tuple(reasons)) for folder, reasons in wrong.items()),
     ]
-    accepted = [record for record in collected.records if record.path not in wrong]
+    accepted = []
+    for record in collected.records:
+        limits = unmetered(record.spec, record.cost)
+        if limits and record.path is not None and record.path not in wrong:
+            refused.append(Refused(record.path, (_not_metered(limits),)))
+        elif record.path not in wrong:
+            accepted.append(record)
     if not accepted:
         raise OnwardError(
             f"expected at least one run that can be accepted, found none among {len(refused)}; "
@@ -181,6 +188,14 @@ def leaderboard(
         refused=tuple(refused),
         checked=len(collected.records) + len(collected.left_out),
         notes=checked.notes,
+    )
+
+
+def _not_metered(limits: Sequence[str]) -> str:
+    """Say why a run is in no ranking."""
+    return (
+        f"{' and '.join(limits)} limited, and not metered: the learner does not report what it "
+        "spends, so nobody can tell whether it kept to the limit"
     )
 
 

@@ -10,7 +10,7 @@ from onward.report.comparison import decided_best
 from onward.report.leaderboard import Board, Division, Entry, memory_words
 from onward.report.published import PublishedRow, PublishedValue
 from onward.report.summary import Measure
-from onward.report.words import metric_words
+from onward.report.words import NOT_METERED, metric_words
 
 SUBMITTED, PUBLISHED = "submitted", "published"
 _AS_PUBLISHED = "as published"
@@ -86,7 +86,12 @@ def _columns(metrics: list[str]) -> list[dict[str, Any]]:
         },
         {"heading": "seeds", "kind": "number", "digits": 0},
         {"heading": "CPU", "note": "seconds a run", "kind": "number"},
-        {"heading": "compute", "note": "G MACs a run", "kind": "number"},
+        {
+            "heading": "compute",
+            "note": "G MACs a run",
+            "kind": "number",
+            "missing": NOT_METERED,
+        },
         {"heading": "stored", "note": "samples", "kind": "number", "digits": 0},
         *hidden,
     ]
@@ -106,7 +111,7 @@ def _submitted(entry: Entry, division: Division, metrics: list[str], page: str) 
             behind,
             len(summary.seeds),
             cost["cpu_seconds"],
-            cost["macs"] / 1e9,
+            None if math.isnan(cost["macs"]) else cost["macs"] / 1e9,
             cost["stored_samples"],
             division.data,
             division.recipe,

@@ -145,7 +145,8 @@ def _runs(summary: Summary, division: Division) -> list[dict[str, Any]]:
 
 
 def _spent(record: RunRecord, name: str) -> float:
-    return float("nan") if record.cost is None else float(getattr(record.cost, name))
+    found = getattr(record.cost, name, None)
+    return float("nan") if found is None else float(found)
 
 
 def _costs(summary: Summary) -> list[tuple[str, str]]:

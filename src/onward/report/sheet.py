@@ -1,12 +1,13 @@
 """The methods of one setting as rows and columns, before a terminal or a paper dresses them."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onward.report.comparison import decided_best
 from onward.report.fields import printable, telling
 from onward.report.summary import Summary, by_setting, shown_metrics
-from onward.report.words import lateness, metric_words
+from onward.report.words import NOT_METERED, lateness, metric_words
 
 COST_WORDS = {
     "cpu_seconds": "CPU seconds",
@@ -62,6 +63,8 @@ class Sheet:
     def cost_text(self, item: Summary, name: str) -> str:
         """Return what a method cost, as people read it."""
         value = item.cost[name]
+        if math.isnan(value):
+            return NOT_METERED
         if name == "macs":
             return short_number(value)
         return f"{value:.2f}" if name == "cpu_seconds" else f"{value:,.0f}"
@@ -90,8 +93,7 @@ def _sheet(members: Sequence[Summary]) -> Sheet:
     parts += [f"{name} {_limit(name, value)}" for name, value in spec.limits.items()]
     metrics = tuple(shown_metrics(members))
     limited = {**spec.protocol.get("limits", {}), **spec.limits}
-    counts_macs = "macs" in limited and any(item.cost["macs"] for item in members)
-    costs = [name for name in COST_WORDS if name != "macs" or counts_macs]
+    costs = [name for name in COST_WORDS if name != "macs" or "macs" in limited]
     best = {name: decided_best(members, name) for name in metrics}
     return Sheet(tuple(map(printable, parts)), tuple(members), metrics, tuple(costs), best)
 

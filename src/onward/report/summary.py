@@ -12,6 +12,7 @@ from onward.metrics import METRICS as CATALOGUE
 from onward.metrics.clad import area_below_curve
 from onward.report.fields import printable
 from onward.report.numbers import percent
+from onward.results.cost import unmetered
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
 from onward.results.schema import RunSpec
@@ -100,6 +101,12 @@ class Summary:
         return self.spec.data + f" #{self.spec.data_digest[:8]}" * self.other_data
 
     @property
+    def unmetered(self) -> tuple[str, ...]:
+        """The limits that nobody can tell it kept to: see `onward.results.cost.unmetered`."""
+        found = (unmetered(record.spec, record.cost) for record in self.records)
+        return tuple(dict.fromkeys(name for names in found for name in names))
+
+    @property
     def seeds(self) -> tuple[int, ...]:
         """The seeds, ascending."""
         return tuple(record.spec.seed for record in self.records)
@@ -179,7 +186,7 @@ def summarise(records: Iterable[RunRecord], more: Sequence[str] = ()) -> list[Su
     labels, shared = method_labels(specs), _shared_names(specs)
     summaries = [
         Summary(
-            label=labels[key],
+            label=labels[key] + _not_metered(members),
             records=tuple(sorted(members, key=lambda record: record.spec.seed)),
             more=tuple(more),
             other_data=(members[0].spec.benchmark, members[0].spec.data) in shared,
@@ -187,6 +194,12 @@ def summarise(records: Iterable[RunRecord], more: Sequence[str] = ()) -> list[Su
         for key, members in groups.items()
     ]
     return sorted(summaries, key=_order)
+
+
+def _not_metered(records: Iterable[RunRecord]) -> str:
+    """Say what a method may have exceeded: it stands beside others that obeyed."""
+    found = {name: None for record in records for name in unmetered(record.spec, record.cost)}
+    return f" ({' and '.join(found)} not metered)" if found else ""
 
 
 def unfinished(records: Iterable[RunRecord]) -> list[RunRecord]:
@@ -213,11 +226,16 @@ def headline(summaries: Sequence[Summary]) -> str | None:
 
 
 def mean_cost(records: Iterable[RunRecord], names: Sequence[str] = COSTS) -> dict[str, float]:
-    """Return what finished runs spend, as a mean; nothing if none is finished."""
+    """Return what finished runs spend, as a mean; nothing if none is finished.
+
+    What any of them did not meter is NaN.
+    """
     spent = [record.cost for record in records if record.cost is not None]
     if not spent:
         return {}
-    return {name: float(np.mean([getattr(cost, name) for cost in spent])) for name in names}
+    # As numbers, None is NaN.
+    counted = {name: np.array([getattr(cost, name) for cost in spent], float) for name in names}
+    return {name: float(np.mean(numbers)) for name, numbers in counted.items()}
 
 
 def pooled_mean_of(record: RunRecord) -> float:
@@ -274,6 +292,7 @@ def _order(summary: Summary) -> tuple[object, ...]:
         summary.protocol,
         spec.recipe_name,
         _setting(spec),
+        bool(summary.unmetered),
         0.0 if np.isnan(quality) else -quality,
         summary.label,
     )

@@ -97,7 +97,7 @@ def _leader(
     summaries: Sequence[Summary], metric: str, question: str | None = None
 ) -> Finding | None:
     ranked = sorted(
-        (summary for summary in summaries if summary.metrics[metric].known),
+        (item for item in summaries if item.metrics[metric].known and not item.unmetered),
         key=lambda summary: -summary.metrics[metric].mean,
     )
     if len(ranked) < 2:
@@ -210,7 +210,7 @@ def _elsewhere(summaries: Sequence[Summary]) -> Iterator[Finding]:
         scores = {
             summary.label: summary.static[test]
             for summary in summaries
-            if test in summary.static and summary.static[test].known
+            if test in summary.static and summary.static[test].known and not summary.unmetered
         }
         if len(scores) > 1:
             ranked = sorted(scores, key=lambda label: -scores[label].mean)

@@ -1,5 +1,6 @@
 """What the short names mean, for people who have not read the papers."""
 
+import math
 from collections.abc import Sequence
 
 from onward.metrics import METRICS as CATALOGUE
@@ -48,6 +49,10 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+NOT_METERED = "not metered"
+"""What stands where a learner did not report a cost: a zero would be a claim."""
+
+
 def amount(value: float) -> str:
     """Write a large number in words that fit into a line.
 
@@ -56,6 +61,8 @@ def amount(value: float) -> str:
     >>> amount(63434981376.0), amount(1000), amount(0.5)
     ('63.4 billion', '1,000', '0.5')
     """
+    if math.isnan(value):
+        return NOT_METERED
     size, word = unit(value)
     return f"{value / size:.3g} {word}" if word else f"{value:,.6g}"
 

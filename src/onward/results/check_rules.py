@@ -100,7 +100,7 @@ def _spent(record: RunRecord) -> Iterator[str]:
         once |= dict.fromkeys(COMPUTE, calls)
     for name, times in once.items():
         limit, found = spec.limits.get(name), getattr(cost, name)
-        if limit is not None and found > limit * times * _ROUNDING:
+        if limit is not None and found is not None and found > limit * times * _ROUNDING:
             often = "" if times == 1 else f" in each of {times} calls of learn"
             yield (
                 f"its limits allow {name} = {limit:.15g}{often}, cost.json says that {found:,} "

@@ -7,9 +7,9 @@ import time
 from functools import cache
 from importlib.metadata import version
 
-from onward.budget import Budget
+from onward.budget import REPORTED, Budget
 from onward.crew import crew
-from onward.results.schema import Cost, Environment
+from onward.results.schema import Cost, Environment, RunSpec
 
 
 class Meter:
@@ -49,10 +49,23 @@ class Meter:
             samples=budget.totals["samples"],
             iterations=budget.totals["iterations"],
             macs=budget.totals["macs"],
-            parameters=max(before.parameters, budget.parameters),
+            parameters=max(before.parameters or 0, budget.parameters),
             stored_samples=max(before.stored_samples, budget.most_stored),
             stored_bytes=max(before.stored_bytes, budget.most_stored * budget.sample_bytes),
         )
+
+
+def unmetered(spec: RunSpec, cost: Cost | None) -> list[str]:
+    """Return the limits of a run on what its learner did not report."""
+    if cost is None:
+        return []
+    # How large batches are is reported with each iteration.
+    source = {"batch_size": "iterations", "new_in_batch": "iterations"}
+    return [
+        name
+        for name in spec.limits
+        if name in REPORTED and getattr(cost, source.get(name, name)) is None
+    ]
 
 
 @cache

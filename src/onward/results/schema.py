@@ -164,17 +164,26 @@ class Point(Stored):
 
 
 class Cost(Stored):
-    """What a run spent. Work lost to a kill and done again is counted once."""
+    """What a run spent. Work lost to a kill and done again is counted once.
+
+    ``iterations``, ``macs`` and ``parameters`` are None where the learner did not report them: a
+    learner with a training loop of its own is not metered. Older files have 0 there.
+    """
 
     cpu_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     wall_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     peak_memory_bytes: int = Field(default=0, ge=0)
     samples: int = Field(default=0, ge=0)
-    iterations: int = Field(default=0, ge=0)
-    macs: int = Field(default=0, ge=0)
-    parameters: int = Field(default=0, ge=0)
+    iterations: int | None = Field(default=None, ge=0)
+    macs: int | None = Field(default=None, ge=0)
+    parameters: int | None = Field(default=None, ge=0)
     stored_samples: int = Field(default=0, ge=0)
     stored_bytes: int = Field(default=0, ge=0)
+
+    @field_validator("iterations", "macs", "parameters")
+    @classmethod
+    def _none_if_not_metered(cls, value: int | None) -> int | None:
+        return value or None
 
 
 class Progress(Stored):

@@ -129,7 +129,8 @@ def seconds(cpu: float, method: str, scale: str = USUAL_SCALE) -> dict[str, floa
 
 def _compute(record: RunRecord) -> float:
     allowed = record.spec.protocol["limits"]["macs"] * len(record.spec.periods)
-    return float("nan") if record.cost is None else record.cost.macs / allowed
+    macs = None if record.cost is None else record.cost.macs
+    return float("nan") if macs is None else macs / allowed
 
 
 def _in_domain(test: str, metric: str, record: RunRecord) -> float:
