@@ -1,9 +1,14 @@
-"""Every test runs without a network."""
+"""Every test runs without a network, and none fails for being slow."""
 
 import socket
 from typing import Any, NoReturn
 
 import pytest
+from hypothesis import settings
+
+# A deadline measures the machine and whatever else runs on it.
+settings.register_profile("no_deadline", deadline=None)
+settings.load_profile("no_deadline")
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,16 @@ def test_costs_are_those_that_one_computes_by_hand() -> None:
     assert priced(plan, "finetune", Every(2)) == pytest.approx(2 * 3 + 8)
     assert plan.best.policy == Every(1)
     assert plan.best.over_time.tolist() == pytest.approx([0, 3, 6, 9, 12])
+
+
+def test_seeds_that_share_one_split_recommend_without_a_claim() -> None:
+    history = replace(a_history(), same_rows=True)
+    plan = make_plan(history, Costs(update=3.0, loss=1.0))
+    assert len(make_plan(a_history(), Costs(update=3.0, loss=1.0)).undecided) < len(plan.undecided)
+    assert {plan.against(one).answer for one in plan.policies[1:] if one.missing is None} == {
+        "cannot tell"
+    }
+    assert any("same rows" in sentence for sentence in plan.assumptions)
 
 
 def test_dear_updates_are_seldom_and_free_ones_frequent() -> None:

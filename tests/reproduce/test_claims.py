@@ -1,5 +1,8 @@
 """Claims are answered by what the seeds decide, and by nothing else."""
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -13,7 +16,7 @@ def claim(*pairs: tuple[Cell, Cell]) -> Claim:
     return Claim("a name", "A sentence.", "section 1", tuple(Pair(*pair) for pair in pairs))
 
 
-def answered(claim: Claim, **gains: list[float]) -> Judgement:
+def answered(claim: Claim, same_rows: Sequence[str] = (), **gains: list[float]) -> Judgement:
     """Judge with scores that differ per repetition; cells are 0.5 plus a shared luck plus gains."""
     luck = np.linspace(0, 0.2, 12)
     scores = {
@@ -21,7 +24,17 @@ def answered(claim: Claim, **gains: list[float]) -> Judgement:
         for name, values in gains.items()
     }
     published = {"a": 91.0, "b": 90.0, "c": None}
-    return judge(claim, scores, lambda cell: Value(published[cell.row], 0.1))
+    return judge(
+        claim, scores, lambda cell: Value(published[cell.row], 0.1), same_rows=set(same_rows)
+    )
+
+
+def test_runs_that_share_one_split_decide_no_claim() -> None:
+    ahead = [0.010, 0.011, 0.012, 0.009, 0.01, 0.01, 0.01, 0.01]
+    for a, b in ((ahead, [0.0] * 8), ([0.0] * 8, ahead)):
+        found = answered(claim((A, B)), ["b"], a=a, b=b)
+        assert found.answer == "cannot tell"
+        assert found.tested[0].interval == (-math.inf, math.inf)
 
 
 def test_a_pair_that_all_seeds_agree_on_holds() -> None:

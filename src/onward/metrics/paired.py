@@ -88,7 +88,7 @@ class Verdict:
     difference
         Mean of a - b, in the unit of the scores. Negative is good when lower is better.
     p
-        Two-sided p-value of `sign_flip_test`.
+        Two-sided p-value of `sign_flip_test`; NaN where `same_rows`.
     level
         The p-value needed to answer.
     n
@@ -99,6 +99,8 @@ class Verdict:
         Seeds at which b is better; the rest are ties.
     needed
         Smallest number of seeds that could ever reach the level, when n is fewer; otherwise None.
+    same_rows
+        Whether all seeds train and test on the same rows, so that no number of them can tell.
     """
 
     answer: Literal["better", "worse", "cannot tell"]
@@ -109,10 +111,13 @@ class Verdict:
     wins: int
     losses: int
     needed: int | None
+    same_rows: bool = False
 
     def sentence(self) -> str:
         """Return the verdict and its grounds in one line, as `str` does."""
         votes = f"ahead in {self.wins} of {self.n} seeds, behind in {self.losses}"
+        if self.same_rows:
+            return f"{self.answer} ({votes}; all seeds train and test on the same rows)"
         if self.needed is None:
             return (
                 f"{self.answer} (mean difference {self.difference:+.3g}, {votes}, p = {self.p:.3g})"
@@ -132,7 +137,12 @@ class Verdict:
 
 
 def compare(
-    a: ArrayLike, b: ArrayLike, *, level: float = 0.05, higher_is_better: bool = True
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    level: float = 0.05,
+    higher_is_better: bool = True,
+    same_rows: bool = False,
 ) -> Verdict:
     """Say whether method a is better than method b, from scores paired by seed.
 
@@ -146,6 +156,10 @@ def compare(
         Largest p-value at which to answer, between 0 and 1.
     higher_is_better
         False for costs such as a loss or `chaudhry_forgetting`.
+    same_rows
+        Whether all seeds train and test on the same rows. Their differences then vary by the
+        randomness of training alone: a method that happens to suit these rows is ahead with every
+        seed. The answer is "cannot tell".
 
     Examples
     --------
@@ -170,8 +184,8 @@ def compare(
     differences = scores_a - scores_b
     gains = differences if higher_is_better else -differences
     n = len(gains)
-    p = sign_flip_test(differences)
-    needed = _seeds_needed(level)
+    p = math.nan if same_rows else sign_flip_test(differences)
+    needed = None if same_rows else _seeds_needed(level)
     answer: Literal["better", "worse", "cannot tell"] = "cannot tell"
     if p <= level:
         answer = "better" if gains.sum() > 0 else "worse"
@@ -183,7 +197,8 @@ def compare(
         n=n,
         wins=int((gains > 0).sum()),
         losses=int((gains < 0).sum()),
-        needed=needed if n < needed else None,
+        needed=needed if needed is not None and n < needed else None,
+        same_rows=same_rows,
     )
 
 

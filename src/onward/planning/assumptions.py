@@ -4,6 +4,7 @@ from onward.planning.costs import Costs
 from onward.planning.drift import Drift
 from onward.planning.history import History
 from onward.planning.replay import Timing
+from onward.report.words import SAME_ROWS
 
 
 def assumptions(
@@ -37,6 +38,8 @@ def assumptions(
         else f"Drift is {drift.words}, between the newest period that was learned and the present"
         + (", as far as labels are there." if drift.needs_labels else ".")
     )
-    if len(history.seeds) == 1:
+    if history.same_rows:
+        told.append(SAME_ROWS)
+    elif len(history.seeds) == 1:
         told.append("One seed has no interval and decides nothing: run more, six or better ten.")
     return told

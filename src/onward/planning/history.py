@@ -33,6 +33,8 @@ class History:
         Of one update, by method: a run's CPU time by the number of periods that it learned.
     label_delay
         By how many periods labels came late in these runs.
+    same_rows
+        Whether every seed trained and tested on the same rows: seeds then decide nothing.
     card
         What their folder says about the stream, if anything.
     left_out
@@ -45,6 +47,7 @@ class History:
     scores: Mapping[str, NDArray[np.float64]]
     cpu_hours: Mapping[str, float]
     label_delay: int = 0
+    same_rows: bool = False
     card: StreamCard | None = None
     left_out: tuple[str, ...] = ()
 
@@ -83,6 +86,7 @@ def read_history(roots: Iterable[Path]) -> History:
         scores={item.label: _scores(item, seeds) for item in summaries},
         cpu_hours={item.label: _cpu_hours(item) for item in summaries},
         label_delay=spec.label_delay,
+        same_rows=spec.same_rows,
         card=readable_card(summaries[0].records),
         left_out=tuple(unread),
     )

@@ -77,7 +77,8 @@ class Plan:
 
     def against(self, other: Priced) -> Verdict:
         """Say whether the recommended policy is cheaper than another, seed by seed."""
-        return compare(self.best.totals, other.totals, higher_is_better=False)
+        same_rows = self.history.same_rows
+        return compare(self.best.totals, other.totals, higher_is_better=False, same_rows=same_rows)
 
     @property
     def undecided(self) -> list[Priced]:

@@ -38,7 +38,8 @@ class Comparison:
     @property
     def more_seeds(self) -> int | None:
         """How many more seeds would probably decide; None if they have, or nobody knows."""
-        if self.verdict.answer != "cannot tell" or not any(self.gain.values):
+        undecided = self.verdict.answer == "cannot tell" and not self.verdict.same_rows
+        if not undecided or not any(self.gain.values):
             return None
         wanted = seeds_to_decide(self.gain.values) or self.verdict.needed
         return None if wanted is None else max(wanted - len(self.seeds), 1)
@@ -71,7 +72,8 @@ def compare_methods(a: Summary, b: Summary, metric: str) -> Comparison | None:
     if not seeds or np.isnan([*values_a, *values_b]).any():
         return None
     gain = Measure(tuple(x - y for x, y in zip(values_a, values_b, strict=True)))
-    return Comparison(a.label, b.label, metric, seeds, gain, compare(values_a, values_b))
+    verdict = compare(values_a, values_b, same_rows=a.spec.same_rows or b.spec.same_rows)
+    return Comparison(a.label, b.label, metric, seeds, gain, verdict)
 
 
 def against(

@@ -224,6 +224,6 @@ def _metric_json(one: MetricDifference) -> dict[str, Any]:
         "difference": finite(one.a.mean - one.b.mean if paired is None else paired.gain.mean),
         "seeds": [] if paired is None else list(paired.seeds),
         "answer": None if paired is None else paired.verdict.answer,
-        "p": None if paired is None else paired.verdict.p,
+        "p": None if paired is None else finite(paired.verdict.p),
         "seeds_needed": None if paired is None else paired.verdict.needed,
     }

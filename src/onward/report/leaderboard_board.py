@@ -124,6 +124,8 @@ def _submitted(entry: Entry, division: Division, metrics: list[str], page: str) 
 
 def _decided(verdict: Verdict) -> str:
     """Say as short as can be whether a difference is decided."""
+    if verdict.same_rows:
+        return "one split for all seeds"
     if verdict.answer == "cannot tell" and verdict.needed is not None:
         return f"needs {verdict.needed} seeds"
     return f"p = {verdict.p:.2g}"

@@ -8,7 +8,16 @@ from onward.report.comparison import Comparison, compare_methods, decided_best
 from onward.report.decay import staleness
 from onward.report.provenance import StreamCard, years_by_distance
 from onward.report.summary import TEST, Summary, headline
-from onward.report.words import capital, decision, joined, limits, metric_words, score_words, seeds
+from onward.report.words import (
+    SAME_ROWS,
+    capital,
+    decision,
+    joined,
+    limits,
+    metric_words,
+    score_words,
+    seeds,
+)
 
 BASELINE = "finetune"
 # Settings and static tests beyond the first have a sentence each, up to so many.
@@ -81,7 +90,8 @@ def _stale(past: Sequence[Summary], card: StreamCard | None) -> Finding | None:
     if card is not None and len(card.periods) == apart + 1:
         years = years_by_distance(card.periods)
         time = f"{years[apart]:.1f} years cost" if years else time
-    verdict = compare(found.home.values, found.abroad.values)
+    same_rows = scratch.spec.same_rows
+    verdict = compare(found.home.values, found.abroad.values, same_rows=same_rows)
     return Finding(
         "What goes stale?",
         f"{time} a model {found.loss.percent()} points.",
@@ -235,8 +245,13 @@ def _other_settings(settings: Sequence[Sequence[Summary]]) -> Iterator[Finding |
 
 
 def _sure(settings: Sequence[Sequence[Summary]]) -> Finding:
-    counts = sorted({len(summary.seeds) for group in settings for summary in group})
-    fewest, question = counts[0], "How sure is this?"
+    question = "How sure is this?"
+    changing = [group for group in settings if not group[0].spec.same_rows]
+    if not changing:
+        return Finding(question, "Seeds cannot tell here: the split is always the same.", SAME_ROWS)
+    fixed = len(changing) < len(settings)
+    counts = sorted({len(summary.seeds) for group in changing for summary in group})
+    fewest = counts[0]
     if counts == [1]:
         return Finding(
             question,
@@ -247,7 +262,7 @@ def _sure(settings: Sequence[Sequence[Summary]]) -> Finding:
     grounds = (
         f"± is one standard deviation over {number} seeds. Methods share the split of a seed, so "
         "they are compared seed by seed; a difference is decided if the exact sign-flip test "
-        "gives p ≤ 0.05."
+        "gives p ≤ 0.05." + (f" Where the split is always the same: {SAME_ROWS}" if fixed else "")
     )
     needed = compare([0.0] * fewest, [0.0] * fewest).needed
     if needed is None:

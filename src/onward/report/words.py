@@ -118,6 +118,13 @@ def metric_words(name: str) -> tuple[str, str]:
     return _METRICS[name] if name in _METRICS else (name, CATALOGUE[name].summary)
 
 
+SAME_ROWS = (
+    "Every seed trains and tests on the same rows, so seeds differ by the randomness of training "
+    "alone. A method that happens to suit these rows is ahead with every seed: that is no evidence "
+    "for other samples. A split that changes with the seed can tell, such as a group column gives."
+)
+
+
 def decision(verdict: Verdict) -> str:
     """Say in a few words whether the seeds decide.
 
@@ -129,6 +136,8 @@ def decision(verdict: Verdict) -> str:
     >>> decision(compare([3, 3, 3, 3, 3, 3], [1, 1, 1, 1, 2, 1]))
     'p = 0.031'
     """
+    if verdict.same_rows:
+        return "cannot tell: one split for all seeds"
     if verdict.answer != "cannot tell":
         return f"p = {verdict.p:.2g}"
     if verdict.needed is not None:

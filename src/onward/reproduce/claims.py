@@ -10,7 +10,8 @@ with many pairs one of them would be by chance.
 *Cannot tell*: anything else, also if some pair could not be run.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -154,21 +155,36 @@ def judge(
     claim: Claim,
     scores: Mapping[Cell, Mapping[int, float]],
     published: Callable[[Cell], Value],
+    *,
+    same_rows: Set[str] = frozenset(),
 ) -> Judgement:
-    """Answer a claim, by our scores of cells and repetitions; those not run are not there."""
-    found = [_test(pair, scores) for pair in claim.pairs]
+    """Answer a claim, by our scores of cells and repetitions; those not run are not there.
+
+    `same_rows` names the table's rows whose runs share one split, whatever their seed.
+    """
+    found = [_test(pair, scores, same_rows) for pair in claim.pairs]
     tested = tuple(pair for pair in found if pair is not None)
     return Judgement(claim, _answer(claim, tested), tested, _published(claim.pairs, published))
 
 
-def _test(pair: Pair, scores: Mapping[Cell, Mapping[int, float]]) -> Tested | None:
+def _test(
+    pair: Pair, scores: Mapping[Cell, Mapping[int, float]], same_rows: Set[str]
+) -> Tested | None:
     above, below = scores.get(pair.above, {}), scores.get(pair.below, {})
     both = tuple(sorted(set(above) & set(below)))
     if not both:
         return None
-    verdict = compare([above[n] for n in both], [below[n] for n in both], level=LEVEL)
+    verdict = compare(
+        [above[n] for n in both],
+        [below[n] for n in both],
+        level=LEVEL,
+        same_rows=not same_rows.isdisjoint((pair.above.row, pair.below.row)),
+    )
     gains = tuple(above[number] - below[number] for number in both)
-    return Tested(pair, both, sign_flip_interval(gains, level=LEVEL), verdict)
+    interval = -math.inf, math.inf
+    if not verdict.same_rows:
+        interval = sign_flip_interval(gains, level=LEVEL)
+    return Tested(pair, both, interval, verdict)
 
 
 def _answer(claim: Claim, tested: Sequence[Tested]) -> Answer:

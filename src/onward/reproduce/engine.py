@@ -86,7 +86,10 @@ def outcome(plan: Plan, records: Sequence[tuple[Planned, Sequence[RunRecord]]]) 
         first = each.columns[0]
         label = " ".join([first.protocol, *map(str, first.load.values())])
         summaries[each.row.name].append(Summary(label, tuple(runs)))
-    answers = [judge(claim, scores, plan.table.published) for claim in plan.table.claims]
+    fixed = {each.row.name for each, runs in records if any(run.spec.same_rows for run in runs)}
+    answers = [
+        judge(claim, scores, plan.table.published, same_rows=fixed) for claim in plan.table.claims
+    ]
     return Outcome(
         plan=plan,
         scores=scores,

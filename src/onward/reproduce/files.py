@@ -122,7 +122,7 @@ def _pair(tested: Tested) -> dict[str, Any]:
         "answer": verdict.answer,
         "difference": _percent(verdict.difference),
         "interval": [_percent(end) for end in tested.interval],
-        "p": verdict.p,
+        "p": finite(verdict.p),
         "repetitions": list(tested.repetitions),
     }
 

@@ -25,12 +25,15 @@ def cell_name(table: PaperTable, cell: Cell) -> str:
 def tested(table: PaperTable, pair: Tested) -> str:
     """Return what the seeds say of one pair."""
     low, high = pair.interval
-    interval = "no interval from so few seeds"
+    sure = "(no interval from so few seeds)"
     if math.isfinite(low):
-        interval = f"95 % interval {points(low)} to {points(high)}"
+        sure = f"(95 % interval {points(low)} to {points(high)})"
+    sure += f", p = {pair.verdict.p:.2g}"
+    if pair.verdict.same_rows:
+        sure = "(no interval: one split for all seeds)"
     return (
         f"{cell_name(table, pair.pair.above)} against {cell_name(table, pair.pair.below)}: "
-        f"{points(pair.verdict.difference)} points ({interval}), p = {pair.verdict.p:.2g}, "
+        f"{points(pair.verdict.difference)} points {sure}, "
         f"{count_seeds(pair.verdict.n)}"
     )
 

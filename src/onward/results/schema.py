@@ -111,6 +111,14 @@ class RunSpec(Stored):
         return stream_name(self.data_digest, self.benchmark_options, self.protocol, self.periods)
 
     @property
+    def same_rows(self) -> bool:
+        """Whether every seed trains and tests on the same rows: the split does not change.
+
+        Either there is no split, since the future is tested whole, or one was released.
+        """
+        return self.protocol.get("split") in ({}, {"splits": 1})
+
+    @property
     def label_delay(self) -> int:
         """By how many periods labels came late: so many periods at the start are not tested."""
         found = self.benchmark_options.get("label_delay", 0)
