@@ -13,8 +13,9 @@ class GreedyBalanced(Store):
     A sample is admitted if its class is new, or if fewer than capacity / classes seen samples of
     its class are stored. If the memory is full, a random sample of the largest class is removed
     for it; of several largest classes, a random one loses a sample. All other samples are refused,
-    so a full class keeps its first samples and is not updated by later ones. A class shrinks only
-    when another one needs room. A sample with several labels counts for its newest one.
+    even if the memory is not full, so a full class keeps its first samples and is not updated by
+    later ones. A class shrinks only when another one needs room. A sample with several labels
+    counts for its newest one.
 
     Where the capacity does not divide evenly by the number of classes, the quota is a fraction, as
     in the paper: classes of one sample less than the others still admit samples, in exchange for
