@@ -160,7 +160,7 @@ def choose(
             method,
             options,
             # Another package's method may change while Onward's version does not.
-            None if METHODS.origin(method) is None else fingerprint(card.make),
+            card.revision if METHODS.origin(method) is None else fingerprint(card.make),
             lambda setting: _build(card.make, options, setting),
             _parameters(card.make),
         )

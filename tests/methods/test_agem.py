@@ -1,3 +1,6 @@
+from dataclasses import fields, make_dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -6,12 +9,17 @@ from last_outputs import last_outputs
 import onward
 from onward.benchmarks import retrained
 from onward.checks import tiny_benchmark
+from onward.checks.method_subject import MethodSubject
+from onward.checks.resume import resumed_runs_equal_uninterrupted_ones
 from onward.errors import OnwardError
 from onward.methods.agem import AGEM, project
 from onward.models.linear import LinearProbe
 from onward.tasks.one_label import OneLabel
-from onward.train.followed import Followed
+from onward.train import followed
+from onward.train.followed import Followed, is_plain_sgd
 from onward.train.method import Step
+from onward.train.recipe import Recipe
+from onward.turns import Event
 from onward.types import Setting
 
 
@@ -108,3 +116,127 @@ def test_following_a_linear_model_is_asking_it_again(
     for mine, other in zip(found, asked, strict=True):
         if mine is not None:
             np.testing.assert_allclose(mine, other, rtol=1e-3, atol=1e-4)
+
+
+class RecomputedAGEM(AGEM):
+    """A-GEM as published: autograd through the current weights gives each reference gradient."""
+
+    def gradient(self, step: Step) -> None:
+        inputs, targets = step.inputs[step.new :], step.targets[step.new :]
+        if not len(targets):
+            return
+        current = step.model.parameters
+        with torch.enable_grad():
+            weight, bias = (current[n].clone().requires_grad_() for n in ("weight", "bias"))
+            loss = torch.nn.functional.cross_entropy(inputs @ weight.t() + bias, targets)
+            reference = torch.autograd.grad(loss, (weight, bias))
+        own = [current[name].grad for name in ("weight", "bias")]
+        dot = sum(float((g * r).sum()) for g, r in zip(own, reference, strict=True))
+        if dot < 0:
+            norm = sum(float((r * r).sum()) for r in reference)
+            for name, g, r in zip(("weight", "bias"), own, reference, strict=True):
+                current[name].grad = g - dot / norm * r
+
+
+class NoProjection(AGEM):
+    def gradient(self, step: Step) -> None:
+        """Leave the gradient alone."""
+
+
+def trained_weights(method: type[AGEM], training: dict[str, Any]) -> list[torch.Tensor]:
+    """Return the weights and biases after each period, one vector per period."""
+    found: list[torch.Tensor] = []
+
+    def watch(event: Event) -> None:
+        if event.kind == "learned":
+            model = event.learner._model  # type: ignore[union-attr]
+            parameters = [model.parameters[n].flatten() for n in ("weight", "bias")]
+            found.append(torch.cat(parameters).clone())
+
+    onward.run(retrained(tiny_benchmark(), training), method, watch=watch)
+    return found
+
+
+PLAIN_SGD: list[dict[str, Any]] = [
+    {},
+    {"momentum": 0.0},
+    {"weight_decay": 0.01},
+    {"momentum": 0.5, "weight_decay": 0.01, "decay_at": (0.3, 0.6)},
+    {"schedule": "cosine", "warmup": 3, "later_warmup": 2, "later_rate": 0.3},
+    {"schedule": "constant_cosine", "cooldown": 0.5},
+    {"iterations": 25},
+    {"replacement": True},
+    {"first_epochs": 3, "memory": 30},
+]
+OTHER_OPTIMIZERS: list[dict[str, Any]] = [
+    {"optimizer": "adam", "learning_rate": 0.05},
+    {"optimizer": "adam", "learning_rate": 0.05, "fade": 0.9, "least": 1e-3, "goes_on": True},
+    {"clip": 0.2},
+    {"goes_on": True},
+    {"decays_all": False, "weight_decay": 0.01},
+    {"at_once": 7},
+]
+
+
+@pytest.mark.parametrize("training", [*PLAIN_SGD, *OTHER_OPTIMIZERS], ids=str)
+def test_weights_equal_those_of_a_reference_gradient_recomputed_in_every_step(
+    training: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Ten epochs are 20 steps in every period: batches have 24 samples, periods about 40.
+    training = {"epochs": 10, **training}
+    expected = trained_weights(RecomputedAGEM, training)
+    unprojected = trained_weights(NoProjection, training)
+    assert not torch.allclose(expected[-1], unprojected[-1], rtol=1e-3, atol=1e-4)
+    updates: list[int] = []
+    move = Followed.move
+
+    def counted(self: Followed, image: torch.Tensor, rate: float) -> None:
+        updates.append(1)
+        move(self, image, rate)
+
+    monkeypatch.setattr(Followed, "move", counted)
+    found = trained_weights(AGEM, training)
+    for mine, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-3, atol=1e-4)
+    plain = {name: value for name, value in training.items() if name != "epochs"} in PLAIN_SGD
+    assert bool(updates) == plain, "the cache of outputs is used with plain SGD only"
+
+
+@pytest.mark.parametrize("training", [{}, *OTHER_OPTIMIZERS], ids=str)
+def test_a_run_stopped_inside_a_call_ends_with_the_same_predictions(
+    training: dict[str, Any],
+) -> None:
+    benchmark = retrained(tiny_benchmark(), training)
+    assert "times inside" in resumed_runs_equal_uninterrupted_ones(
+        MethodSubject("agem", {}, benchmark, seed=0)
+    )
+
+
+def test_a_recipe_setting_added_later_is_not_plain_sgd() -> None:
+    recipe = tiny_benchmark().recipes["cpu"]
+    assert is_plain_sgd(recipe)
+    later = make_dataclass("LaterRecipe", [("nesterov", bool, False)], bases=(Recipe,), frozen=True)
+    values = {setting.name: getattr(recipe, setting.name) for setting in fields(recipe)}
+    assert is_plain_sgd(later(**values))
+    assert not is_plain_sgd(later(**values, nesterov=True))
+    assert values.keys() >= followed._ANY_VALUE, "a renamed setting is renamed in the list too"
+
+
+class FrozenRows:
+    def still(self, model: Any) -> dict[str, int]:
+        return {"weight": 1}
+
+
+class FrozenRowsAGEM(FrozenRows, AGEM):
+    """A-GEM that does not train the weights of the first class."""
+
+
+class FrozenRowsRecomputedAGEM(FrozenRows, RecomputedAGEM):
+    """The same without a cache."""
+
+
+def test_weights_with_frozen_rows_equal_those_of_recomputed_reference_gradients() -> None:
+    found, expected = (
+        trained_weights(m, {"epochs": 10}) for m in (FrozenRowsAGEM, FrozenRowsRecomputedAGEM)
+    )
+    torch.testing.assert_close(found[-1], expected[-1], rtol=1e-3, atol=1e-4)

@@ -9,7 +9,7 @@ from onward.checks import tiny_benchmark
 from onward.errors import OnwardError
 
 
-@pytest.mark.parametrize("method", ["reservoir", "biased_reservoir", "gdumb"])
+@pytest.mark.parametrize("method", ["reservoir", "biased_reservoir", "gdumb_reservoir"])
 def test_the_memory_is_one_bucket_and_all_that_is_trained_on(method: str) -> None:
     record = onward.run(tiny_benchmark(), method)
     stream, recipe = tiny_benchmark().stream(0), tiny_benchmark().recipes["cpu"]
@@ -36,6 +36,7 @@ def test_start_alpha_and_replacement_make_a_difference() -> None:
         last_outputs("biased_reservoir", alpha=0.5),
         last_outputs("biased_reservoir", alpha=0.5, start="random"),
         last_outputs("gdumb"),
+        last_outputs("gdumb_reservoir"),
         last_outputs("cumulative"),
         last_outputs("cumulative", start="random"),
     ]

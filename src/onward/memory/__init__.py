@@ -10,6 +10,7 @@ from onward.memory.balanced import Balanced
 from onward.memory.biased import BiasedReservoir, dynamic
 from onward.memory.by_step import ByStep
 from onward.memory.everything import Everything
+from onward.memory.greedy_balanced import GreedyBalanced
 from onward.memory.herding import herd
 from onward.memory.memory import Memory
 from onward.memory.per_class import PerClass
@@ -24,6 +25,7 @@ _OWN: Mapping[str, Callable[..., Memory]] = {
     "reservoir": Reservoir,
     "biased": BiasedReservoir,
     "balanced": Balanced,
+    "greedy_balanced": GreedyBalanced,
     "shares": Shares,
     "weighted": Weighted,
 }
@@ -36,6 +38,7 @@ __all__ = [
     "BiasedReservoir",
     "ByStep",
     "Everything",
+    "GreedyBalanced",
     "Memory",
     "PerClass",
     "Quota",

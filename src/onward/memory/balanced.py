@@ -12,9 +12,9 @@ class Balanced(Keyed):
 
     A sample with many labels counts with the newest of them. Where the memory overflows, the
     largest class loses a random sample. A class's share is a uniform sample of all of that class
-    that was seen, so a class that recurs is refreshed; GDumb's own sampler turns samples of a full
-    class away. Where the capacity does not divide evenly, a random order of the classes, drawn from
-    the seed, says which of them keep one more.
+    that was seen, so a class that recurs is refreshed; `GreedyBalanced`, the sampler of GDumb,
+    refuses samples of full classes instead. Where the capacity does not divide evenly, a random
+    order of the classes, drawn from the seed, says which of them keep one more.
 
     Parameters
     ----------

@@ -25,6 +25,7 @@ from onward.methods.er_infinite import ERInfinite
 from onward.methods.ewc import EWC
 from onward.methods.finetune import Finetune
 from onward.methods.gdumb import GDumb
+from onward.methods.gdumb_reservoir import GDumbReservoir
 from onward.methods.icarl_cnn import ICaRLCNN
 from onward.methods.icarl_norm import ICaRLNorm
 from onward.methods.lucir import LUCIR
@@ -47,11 +48,17 @@ class MethodCard:
 
     ``make`` is a gradient method, or a learner that takes a ``setting``. What it needs of a
     benchmark stands in its own file, as ``needs``: see `onward.fit`.
+
+    ``revision`` is given to a method of Onward whose implementation has changed what it computes.
+    It becomes the ``method_digest`` of its runs, so that no run from before the change counts as
+    one of them. What those runs are called today stands in `onward.results.translations`. Methods
+    of other packages need none: their digest is that of their code.
     """
 
     name: str
     make: type[GradientMethod] | type[Learner]
     source: str
+    revision: str | None = None
 
     @property
     def needs(self) -> Mapping[str, str]:
@@ -87,7 +94,8 @@ METHODS = Catalogue(
             MethodCard("er_infinite", ERInfinite, "IIRC"),
             MethodCard("reservoir", ReservoirFinetune, "Vitter 1985, CLEAR"),
             MethodCard("biased_reservoir", BiasedReservoirFinetune, "CLEAR"),
-            MethodCard("gdumb", GDumb, "Prabhu et al. 2020"),
+            MethodCard("gdumb", GDumb, "Prabhu et al. 2020", revision="greedy"),
+            MethodCard("gdumb_reservoir", GDumbReservoir, "Prabhu et al. 2020, adapted"),
             MethodCard("ewc", EWC, "Kirkpatrick et al. 2017, Schwarz et al. 2018"),
             MethodCard("si", SI, "Zenke et al. 2017"),
             MethodCard("lwf", LwF, "Li and Hoiem 2016"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.train.exemplars import memory_for
-from onward.train.followed import Followed
+from onward.train.followed import Followed, is_plain_sgd
 from onward.train.kept import whole
 from onward.train.method import GradientMethod, Step, TrainingSet, yes_or_no
 from onward.train.weights import gradients
@@ -138,10 +138,21 @@ class AGEM(GradientMethod):
         return Loss(slope, found.value)
 
     def _follow(self, step: Step, inputs: "Tensor") -> Followed | None:
-        """Return what a linear model says about the whole memory; None for any other case."""
+        """Return the outputs of a linear probe on the whole memory, updated from step to step.
+
+        None where an update of the weights is no linear function of the gradient that `gradient`
+        leaves: the memory is then passed through the model in every step.
+        """
         from onward.models.linear import LinearProbe  # torch is loaded when it is needed
 
-        if self._followed is None and self._whole and isinstance(step.model, LinearProbe):
+        if (
+            self._followed is None
+            and self._whole
+            and type(step.model) is LinearProbe
+            and is_plain_sgd(self.setting.recipe)
+            and not self.still(step.model)
+            and self._answers_like(AGEM)
+        ):
             self._followed = Followed(self.setting.recipe, step.model, inputs, self._new)
             if self._resumed:
                 self._followed.restore(self._resumed)

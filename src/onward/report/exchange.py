@@ -150,7 +150,7 @@ def _about(record: RunRecord, label: str) -> dict[str, Any]:
     spec = record.spec
     return {
         **who(spec, label),
-        "run": spec.hash,
+        "run": record.hash,
         "task": spec.task,
         "recipe_changes": as_text(spec.recipe_changes),
         "seed": spec.seed,

@@ -135,7 +135,7 @@ def _runs(summary: Summary, division: Division) -> list[dict[str, Any]]:
     return [
         {
             "seed": record.spec.seed,
-            "hash": record.spec.hash,
+            "hash": record.hash,
             "score": percent(summary.metrics[names[0]].values[at]) if names else MISSING,
             "cpu": f"{_spent(record, 'cpu_seconds'):,.1f}",
             "decisions": sum(score.samples for score in record.scores),

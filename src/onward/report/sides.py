@@ -14,6 +14,7 @@ from onward.results.collect import LeftOut, collect
 from onward.results.read import find_folders
 from onward.results.record import RunRecord
 from onward.results.schema import RunSpec
+from onward.results.translations import translated
 
 _HASH = re.compile(r"[0-9a-f]{4,16}")
 
@@ -131,7 +132,7 @@ def _label(spec: RunSpec) -> str:
 
 def _read_spec(path: Path) -> RunSpec:
     try:
-        return RunSpec.model_validate_json(path.read_bytes())
+        return translated(RunSpec.model_validate_json(path.read_bytes()))
     except (OSError, pydantic.ValidationError) as error:
         raise OnwardError(
             f"expected the spec of a run as JSON in {path}, as spec.json of a run folder has it; "

@@ -17,6 +17,7 @@ from onward.results.read import (
     read_environment,
     read_manifest,
     read_progress,
+    read_stored_spec,
 )
 from onward.results.recomputed import Cell, Recomputed, recomputed
 from onward.results.record import RunRecord, load_record
@@ -110,7 +111,7 @@ def check_run(folder: Path, keys: Keys | None = None, rules: Rules | None = None
         return CheckedRun(folder, (str(error),))
     spec = record.spec
     problems = [
-        *_folder_differs(folder, spec, manifest),
+        *_folder_differs(folder, read_stored_spec(folder), manifest),
         *broken_rules(record, rules or {}),
         *_checkpoint_ahead(record),
     ]

@@ -22,7 +22,7 @@ from onward.results.read import (
     read_manifest,
     read_progress,
     read_scores,
-    read_spec,
+    read_stored_spec,
 )
 from onward.results.schema import Cost, Environment, Manifest, Point, Progress, RunSpec, Score
 from onward.types import Rows
@@ -48,7 +48,7 @@ class RunFolder:
         self._manifest = manifest
         for name, expected in manifest.files.items():
             check_mark(path, name, expected)
-        if read_spec(path) != spec:
+        if read_stored_spec(path) != spec:
             raise DamagedFolderError(
                 f"expected the spec {spec.hash} in {path}, found another one; "
                 "move the folder away and run again"

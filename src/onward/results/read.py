@@ -21,6 +21,7 @@ from onward.results.schema import (
     RunSpec,
     Score,
 )
+from onward.results.translations import translated
 
 _MOVE = "move that folder away and run again; nothing in it has been changed"
 
@@ -62,7 +63,12 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def read_spec(folder: Path) -> RunSpec:
-    """Return what a run was asked."""
+    """Return what a run was asked, in the words of this version."""
+    return translated(read_stored_spec(folder))
+
+
+def read_stored_spec(folder: Path) -> RunSpec:
+    """Return the spec of a run as it is stored: its hash is the name of the folder."""
     return _versioned(folder, "spec.json", RunSpec)
 
 

@@ -18,6 +18,7 @@ from onward.results.read import (
     read_manifest,
     read_scores,
     read_spec,
+    read_stored_spec,
 )
 from onward.results.schema import Cost, Environment, Manifest, Point, RunSpec, Score
 from onward.tasks import TASKS
@@ -47,6 +48,11 @@ class RunRecord:
         if self.path is None or manifest is None:
             return None
         return read_environment(self.path, manifest)
+
+    @property
+    def hash(self) -> str:
+        """The hash of its spec as it is stored, which is the name of its folder."""
+        return self.spec.hash if self.path is None else read_stored_spec(self.path).hash
 
     @property
     def complete(self) -> bool:

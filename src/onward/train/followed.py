@@ -1,6 +1,7 @@
 """What a linear probe says about samples that stay the same while it learns."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from onward.saved import to_arrays, to_tensors
@@ -14,6 +15,45 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from onward.models.linear import LinearProbe
+
+# With any value of these, an update is linear in weights, optimizer state and gradient: they set
+# its coefficients (momentum, weight decay, learning rate schedule), or which batches there are.
+_ANY_VALUE = frozenset(
+    (
+        "model",
+        "learning_rate",
+        "momentum",
+        "weight_decay",
+        "batch_size",
+        "epochs",
+        "decay_at",
+        "decay",
+        "memory",
+        "first_epochs",
+        "patience",
+        "threshold",
+        "per_class",
+        "iterations",
+        "replacement",
+        "schedule",
+        "warmup",
+        "later_warmup",
+        "later_rate",
+        "cooldown",
+    )
+)
+
+
+def is_plain_sgd(recipe: Recipe) -> bool:
+    """Return whether weights are updated by SGD with momentum and weight decay, and nothing else.
+
+    Every setting outside the list above must have its default. A setting that is added to recipes
+    later is therefore not plain SGD until it is added to the list.
+    """
+    others = (setting for setting in fields(recipe) if setting.name not in _ANY_VALUE)
+    return recipe.optimizer == "sgd" and all(
+        getattr(recipe, setting.name) == setting.default for setting in others
+    )
 
 
 class Followed:
@@ -29,7 +69,7 @@ class Followed:
     Parameters
     ----------
     recipe
-        How the weights move.
+        How the weights move; `is_plain_sgd` must be true of it.
     probe
         Whose outputs.
     samples

@@ -129,6 +129,9 @@ TABLE = clear_table(
     notes=(
         "Section 6 credits finetuning a linear layer with 91.9 and 91.4; in the table these are "
         "A-GEM's and ER's numbers.",
+        "GDumb has the greedy sampler of its paper. In the released code of CLEAR, the memory of "
+        "GDumb is a class-balanced reservoir instead (method gdumb_reservoir), so the published "
+        "row may be of that method.",
     ),
     edition=EDITION,
 )
