@@ -301,6 +301,7 @@ def _spec(
         limits,
         tuned=None,
         keep_predictions=True,
+        allow_unmetered=True,
         checkpoint_seconds=30.0,
         watch=lambda event: None,
     ).spec

@@ -248,7 +248,9 @@ def _sure(settings: Sequence[Sequence[Summary]]) -> Finding:
     question = "How sure is this?"
     changing = [group for group in settings if not group[0].spec.same_rows]
     if not changing:
-        return Finding(question, "Seeds cannot tell here: the split is always the same.", SAME_ROWS)
+        return Finding(
+            question, "Seeds cannot tell here: each trains and tests on the same rows.", SAME_ROWS
+        )
     fixed = len(changing) < len(settings)
     counts = sorted({len(summary.seeds) for group in changing for summary in group})
     fewest = counts[0]
