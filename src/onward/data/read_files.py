@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from onward.binary_files import unreadable
 from onward.errors import OnwardError
 
 
@@ -12,7 +13,7 @@ def read_text(path: Path, expected: str, mend: str = "Fetch it again") -> str:
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(path, expected, mend, error) from error
+        raise unreadable(path, expected, error, mend) from error
 
 
 def read_json(path: Path, expected: str = "a JSON file", mend: str = "Fetch it again") -> Any:
@@ -20,18 +21,12 @@ def read_json(path: Path, expected: str = "a JSON file", mend: str = "Fetch it a
     try:
         return json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise _unreadable(path, expected, mend, error) from error
+        raise unreadable(path, expected, error, mend) from error
 
 
-def read_object(path: Path, what: str) -> dict[str, Any]:
+def read_object(path: Path, what: str, mend: str = "Fetch it again") -> dict[str, Any]:
     """Return the object in a JSON file, or say that there is none."""
-    found = read_json(path)
+    found = read_json(path, mend=mend)
     if not isinstance(found, dict):
-        raise OnwardError(f"expected {what} in {path}, found another kind of JSON. Fetch it again")
+        raise OnwardError(f"expected {what} in {path}, found another kind of JSON. {mend}")
     return found
-
-
-def _unreadable(path: Path, expected: str, mend: str, error: Exception) -> OnwardError:
-    missing = isinstance(error, FileNotFoundError)
-    found = "no such file" if missing else f"what cannot be read as that ({error})"
-    return OnwardError(f"expected {expected} {path}, found {found}. {mend}")

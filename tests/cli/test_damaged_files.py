@@ -1,0 +1,108 @@
+"""Damaged files of users end a command with exit code 2 and a message that names the file."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from damaged import LATIN, corrupt_offset, latin_column
+from terminal import Terminal
+from your_tables import points, write_hugging_face
+
+COLUMNS = ("--time-column", "taken", "--label-column", "kind")
+ROWS = pa.table(points())
+Words = tuple[str | Path, ...]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONWARD_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+
+def require_message(end: tuple[int, str, str], *parts: str) -> None:
+    code, out, err = end
+    assert (code, "Traceback" in err) == (2, False), err
+    said = " ".join((out + err).split())
+    for part in parts:
+        assert part in said, said
+
+
+def in_own_process(*words: str | Path) -> tuple[int, str, str]:
+    """Run a command that may crash Python."""
+    command = [sys.executable, "-m", "onward", *map(str, words)]
+    end = subprocess.run(command, capture_output=True, text=True, check=False)
+    return end.returncode, end.stdout, end.stderr
+
+
+def hugging_face(folder: Path) -> Path:
+    return write_hugging_face(folder / "dataset", ROWS, {})
+
+
+def test_wrong_offset_in_an_arrow_file_is_refused(tmp_path: Path) -> None:
+    folder = hugging_face(tmp_path)
+    part = folder / "data-00001-of-00002.arrow"
+    corrupt_offset(part, ROWS.column("kind").to_pylist()[ROWS.num_rows // 2 :])
+    for words in (("data", "describe"), ("run", "yours", "--method", "nap", "--data")):
+        end = in_own_process(*words, folder, *COLUMNS)
+        require_message(end, str(part), "column 'kind'", "Save the dataset again")
+
+
+def latin_json_lines(folder: Path) -> Path:
+    path = folder / "table.jsonl"
+    lines = [json.dumps(row).encode() for row in ROWS.to_pylist()]
+    path.write_bytes(b"\n".join(line.replace(b'"low"', b'"' + LATIN + b'"') for line in lines))
+    return path
+
+
+def latin_names(folder: Path) -> Path:
+    path = folder / "names.jsonl"
+    lines = [json.dumps(row).encode() for row in ROWS.to_pylist()]
+    path.write_bytes(b"\n".join(line.replace(b'"who"', b'"' + LATIN + b'"') for line in lines))
+    return path
+
+
+def latin_parquet(folder: Path) -> Path:
+    place = ROWS.column_names.index("kind")
+    pq.write_table(
+        ROWS.set_column(place, "kind", latin_column(ROWS.num_rows)), folder / "table.parquet"
+    )
+    return folder / "table.parquet"
+
+
+def latin_hugging_face(folder: Path) -> Path:
+    place = ROWS.column_names.index("kind")
+    rows = ROWS.set_column(place, "kind", latin_column(ROWS.num_rows))
+    return write_hugging_face(folder / "dataset", rows, {}) / "data-00000-of-00002.arrow"
+
+
+@pytest.mark.parametrize(
+    "write", [latin_json_lines, latin_names, latin_parquet, latin_hugging_face]
+)
+def test_text_in_another_encoding_is_refused(
+    onward: Terminal, tmp_path: Path, write: Callable[[Path], Path]
+) -> None:
+    path = write(tmp_path)
+    table = path.parent if path.suffix == ".arrow" else path
+    end = onward("data", "describe", table, *COLUMNS)
+    require_message(end, f"expected text in UTF-8 in {path}, found", "Save it with the encoding")
+
+
+def test_curation_refuses_parquet_in_another_encoding(onward: Terminal, tmp_path: Path) -> None:
+    pool, out = tmp_path / "2016-03.parquet", tmp_path / "out"
+    columns = {
+        "id": [f"{number:032x}" for number in range(5)],
+        "url": [f"https://example.org/{number}.jpg" for number in range(5)],
+        "time": ["2016-01-01"] * 5,
+        "title": latin_column(5),
+        "caption": latin_column(5),
+    }
+    pq.write_table(pa.table(columns), pool)
+    for words in (
+        ("curate", "pool", pool, "--buckets", "1", "--out", out / "pool"),
+        ("curate", "date", pool, "--snapshots", pool, "--out", out / "date"),
+    ):
+        require_message(onward(*words), f"expected text in UTF-8 in {pool}, found")
