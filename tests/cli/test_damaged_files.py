@@ -106,3 +106,19 @@ def test_curation_refuses_parquet_in_another_encoding(onward: Terminal, tmp_path
         ("curate", "date", pool, "--snapshots", pool, "--out", out / "date"),
     ):
         require_message(onward(*words), f"expected text in UTF-8 in {pool}, found")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("lists.json", "[" * 100_000 + "]" * 100_000),
+        ("values.json", '[{"a": ' + "[" * 100_000 + "]" * 100_000 + "}]"),
+        ("lines.jsonl", '{"a": ' * 100_000 + "1" + "}" * 100_000),
+        ("broken_lines.jsonl", '{"a":\n' * 100_000 + "1" + "}" * 100_000),
+    ],
+)
+def test_deeply_nested_json_is_refused(tmp_path: Path, name: str, content: str) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    end = in_own_process("data", "describe", path, *COLUMNS)
+    require_message(end, f"expected JSON with at most 64 levels of lists and objects in {path}")

@@ -12,6 +12,7 @@ import pyarrow.json
 from onward.binary_files import not_utf8, read_parquet, reading_arrow, validated
 from onward.data.hugging_face import is_hugging_face, name_classes, read_hugging_face
 from onward.data.photo_folder import PHOTOS, list_photos
+from onward.data.read_files import require_shallow
 from onward.errors import OnwardError
 
 _COMPRESSED = (".gz", ".bz2", ".zst")
@@ -162,6 +163,8 @@ def find_separator(path: Path) -> str:
 def _read_json(path: Path) -> pa.Table:
     with pa.input_stream(path) as stream:
         head = stream.read(_HEAD).lstrip()
+    with pa.input_stream(path) as stream:
+        require_shallow(path, iter(lambda: stream.read(_JSON_BLOCK), b""))
     if head.startswith(b"["):
         try:
             with pa.input_stream(path) as stream:
