@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from clear_miniature import write_new, write_old
 from damaged import LATIN, corrupt_offset, latin_column
 from terminal import Terminal
 from your_tables import points, write_hugging_face
@@ -122,3 +123,40 @@ def test_deeply_nested_json_is_refused(tmp_path: Path, name: str, content: str) 
     path.write_text(content)
     end = in_own_process("data", "describe", path, *COLUMNS)
     require_message(end, f"expected JSON with at most 64 levels of lists and objects in {path}")
+
+
+SHAPES = (b"null", b"7", b"[]", b'{"1": null}', b'{"1": {"travel": 5}}', b"[" * 100_000, LATIN)
+
+
+@pytest.mark.parametrize(
+    ("write", "name", "contents"),
+    [
+        (write_old, "class_names.txt", (LATIN,)),
+        (write_old, "labeled_metadata.json", SHAPES),
+        (write_old, "labeled_metadata/1/travel.json", SHAPES[:4]),
+        (write_old, "training_folder/bucket_indices.json", (b"7", b"null", b"{}", b"[[1]]", LATIN)),
+        (write_old, "training_folder/filelists/1/all.txt", (LATIN,)),
+        (write_new, "train/class_names.txt", (LATIN,)),
+        (write_new, "train/labeled_metadata.json", SHAPES),
+    ],
+)
+def test_damaged_lists_of_clear_are_refused(
+    onward: Terminal,
+    tmp_path: Path,
+    write: Callable[..., Path],
+    name: str,
+    contents: tuple[bytes, ...],
+) -> None:
+    root = write(tmp_path / "clear", per_class=1, features=())
+    for content in contents:
+        (root / name).write_bytes(content)
+        require_message(onward("check", "data", root), str(root / name), "expected")
+
+
+def test_damaged_index_of_clear_features_is_refused(onward: Terminal, tmp_path: Path) -> None:
+    root = write_new(tmp_path / "clear", per_class=3)
+    index = root / "train/features/moco_b0/features.json"
+    words = ("run", "clear", "--data", root, "--features", "moco_b0", "--method", "nap")
+    for content in SHAPES:
+        index.write_bytes(content)
+        require_message(onward(*words, "--jobs", "1", "--out", tmp_path / "out"), str(index))
