@@ -6,12 +6,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from clear_miniature import write_new, write_old
 from damaged import LATIN, corrupt_offset, latin_column
 from terminal import Terminal
+from tic_miniature import made
 from your_tables import points, write_hugging_face
 
 COLUMNS = ("--time-column", "taken", "--label-column", "kind")
@@ -160,3 +162,27 @@ def test_damaged_index_of_clear_features_is_refused(onward: Terminal, tmp_path: 
     for content in SHAPES:
         index.write_bytes(content)
         require_message(onward(*words, "--jobs", "1", "--out", tmp_path / "out"), str(index))
+
+
+HEADERS = {
+    "open bracket": (b"), ", b" , "),
+    "leading zero": (b"(4,)", b"(04)"),
+    "bytes as a key": (b", 'shape'", b",b'shape'"),
+    "negative shape": (b"(4,), ", b"(-4,),"),
+    "enormous shape": (b"(4,), }        ", b"(9" + b"9" * 5 + b"99999,)}"),
+    "made-up length": (b"NUMPY\x01\x00", b"NUMPY\x02\x00"),
+}
+
+
+@pytest.mark.parametrize("damage", HEADERS)
+def test_damaged_header_of_a_uid_list_is_refused(
+    onward: Terminal, tmp_path: Path, damage: str
+) -> None:
+    root = made(tmp_path / "ids", "ids")
+    path = root / "tic-datacomp_training_yearly_noeval" / "2016.npy"
+    np.save(path, np.load(path)[:4])
+    right, wrong = HEADERS[damage]
+    assert right in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(right, wrong, 1))
+    words = ("check", "data", "tic", "--root", root, "--shards", root / "commonpool")
+    require_message(onward(*words), str(path), "Fetch it again")

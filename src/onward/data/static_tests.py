@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image
 
+from onward.binary_files import NPY_ERRORS
 from onward.data.bags import right_answers
 from onward.data.folder_images import opened_image
 from onward.data.pair_column import captions_of
@@ -167,7 +168,7 @@ def _group(sample: Sample) -> int:
     try:
         found = np.load(io.BytesIO(sample.one("npy").read()), allow_pickle=False)
         return int(found.ravel()[0])
-    except (ValueError, IndexError, EOFError) as error:
+    except (*NPY_ERRORS, IndexError) as error:
         raise OnwardError(
             f"expected numbers, the group first, as npy of {sample}, found something else ({error})"
         ) from error
