@@ -12,9 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 from clear_miniature import write_new, write_old
 from damaged import LATIN, corrupt_offset, latin_column
+from stopped import StopError, stop_after
 from terminal import Terminal
 from tic_miniature import made
 from your_tables import points, write_hugging_face
+
+import onward as package
 
 COLUMNS = ("--time-column", "taken", "--label-column", "kind")
 ROWS = pa.table(points())
@@ -186,3 +189,21 @@ def test_damaged_header_of_a_uid_list_is_refused(
     path.write_bytes(path.read_bytes().replace(right, wrong, 1))
     words = ("check", "data", "tic", "--root", root, "--shards", root / "commonpool")
     require_message(onward(*words), str(path), "Fetch it again")
+
+
+def test_resume_names_the_damaged_file_of_a_checkpoint(onward: Terminal, tmp_path: Path) -> None:
+    table, out = tmp_path / "table.parquet", tmp_path / "results"
+    pq.write_table(ROWS, table)
+    options = {"time_column": "taken", "label_column": "kind"}
+    with pytest.raises(StopError):
+        package.run(
+            package.load("yours", data=str(table), **options), "nap", out=out, watch=stop_after(1)
+        )
+    (progress,) = out.rglob("progress.json")
+    with progress.open("ab") as file:
+        file.write(b"\xff")
+    words = ("run", "yours", "--data", table, *COLUMNS, "--method", "nap", "--jobs", "1")
+    advice = f"Delete {progress.parent} and run again"
+    require_message(onward(*words, "--out", out), "progress.json", advice)
+    code, said, err = onward("check", "results", out)
+    require_message((code, said, err), "progress.json", advice, "1 with problems")
