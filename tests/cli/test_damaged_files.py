@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from clear_miniature import write_new, write_old
 from damaged import LATIN, corrupt_offset, latin_column
+from soda_miniature import box, frame, write_soda
 from stopped import StopError, stop_after
 from terminal import Terminal
 from tic_miniature import made
@@ -207,3 +208,29 @@ def test_resume_names_the_damaged_file_of_a_checkpoint(onward: Terminal, tmp_pat
     require_message(onward(*words, "--out", out), "progress.json", advice)
     code, said, err = onward("check", "results", out)
     require_message((code, said, err), "progress.json", advice, "1 with problems")
+
+
+PLACES = ("Shanghai Citystreet Daytime Clear", "Shanghai Highway Daytime Clear")
+PLACES += ("Shanghai Citystreet Night Clear", "Shanghai Citystreet Daytime Rainy")
+
+
+@pytest.mark.parametrize(
+    ("judge", "places", "empty", "split"),
+    [
+        ("test", PLACES[:2] + PLACES[3:], "night", "test"),
+        ("test", (), "city", "test"),
+        ("validation", PLACES[:3], "rain", "val"),
+    ],
+)
+def test_domain_of_clad_without_tests_is_refused(
+    onward: Terminal, tmp_path: Path, judge: str, places: Words, empty: str, split: str
+) -> None:
+    frames = {
+        name: [frame("20191111 100000", str(place), box(3)) for place in PLACES * 2]
+        for name in ("train", "val", "test")
+    }
+    frames[split] = [frame("20191111 100000", str(place), box(3)) for place in places * 2]
+    root = write_soda(tmp_path / "soda", **frames)
+    path = root / "SSLAD-2D/labeled/annotations" / f"instance_{split}.json"
+    words = ("run", "clad-d", "--data", root, "--method", "nap", "--judge", judge)
+    require_message(onward(*words, "--jobs", "1"), f"found none of {empty} in {path}")
