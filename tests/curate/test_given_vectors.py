@@ -152,8 +152,8 @@ def _pickled(folder: Path) -> None:
         (_uneven, "found 1 and 2 numbers"),
         (_no_vectors, "one column with lists of floats"),
         (_no_id_column, "found one, two"),
-        (_damaged, "cannot be read as one"),
-        (_pickled, "cannot be read as one"),
+        (_damaged, "cannot be read as that"),
+        (_pickled, "cannot be read as that"),
         (lambda folder: None, "found none at"),
     ],
 )

@@ -180,7 +180,7 @@ def test_another_encoding_is_said(tmp_path: Path) -> None:
     )
     place = table.schema.get_field_index("caption")
     pq.write_table(table.set_column(place, "caption", wrong), path)
-    with pytest.raises(OnwardError, match=r"texts in UTF-8 in .*00000\.parquet"):
+    with pytest.raises(OnwardError, match=r"text in UTF-8 in .*00000\.parquet"):
         make_tests(dated, images, tmp_path / "tests", AskedOptions(retrieval=4))
 
 

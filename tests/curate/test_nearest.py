@@ -172,7 +172,7 @@ def test_stores_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(OnwardError, match=r"one width .* 3 in a\.npy, 4 in b\.npy"):
         Store.open(tmp_path)
     (tmp_path / "b.npy").write_bytes(b"no array")
-    with pytest.raises(OnwardError, match="cannot be read as one"):
+    with pytest.raises(OnwardError, match="cannot be read as that"):
         Store.open(tmp_path)
 
 

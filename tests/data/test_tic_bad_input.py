@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from damaged import LATIN
 from tic_miniature import change, encoded, made, pairs, tar
 
 from onward.data.tic_folder import TicData, read_tic
@@ -78,6 +79,18 @@ def no_number(root: Path) -> None:
     (root / ASKED / "count.txt").write_text("many")
 
 
+def latin_number(root: Path) -> None:
+    (root / ASKED / "count.txt").write_bytes(LATIN)
+
+
+def latin_shards(root: Path) -> None:
+    (root / ASKED / "nshards.txt").write_bytes(LATIN)
+
+
+def latin_kind(root: Path) -> None:
+    (root / ASKED / "dataset_type.txt").write_bytes(LATIN)
+
+
 def no_json(root: Path) -> None:
     (root / YEAR / "sizes.json").write_text("{")
 
@@ -135,6 +148,9 @@ BREAKS: dict[Callable[[Path], None], str] = {
     count_less: r"count.txt has 3 samples in all, found 4",
     add_shards: r"expected 2 shards in .*, as nshards.txt says, found 1",
     no_number: r"a number of samples in .*count.txt, found 'many'",
+    latin_number: r"a number of samples in .*count.txt, found what cannot be read",
+    latin_shards: r"a number of shards in .*nshards.txt, found what cannot be read",
+    latin_kind: r"a kind of test in .*dataset_type.txt, found what cannot be read",
     no_json: r"expected a JSON file .*sizes.json",
     another_kind: r"expected retrieval in .*dataset_type.txt, found 'classification'",
     no_class: r"the same classes and templates in every year",

@@ -18,6 +18,7 @@ from onward.results.check import check_folder
 from onward.results.read import find_folders
 from onward.results.record import load_record
 from onward.results.schema import Progress
+from onward.results.state import load_state, save_state
 from onward.turns import Event
 
 
@@ -59,6 +60,35 @@ def test_a_damaged_folder_is_refused_for_going_on(tmp_path: Path) -> None:
         assert after == {k: v for k, v in before.items() if k != "log.jsonl"}
         (folder / name).write_bytes(good)
     run_tiny(tmp_path)
+
+
+@pytest.mark.parametrize("added", [b"x", b"\xff", b"{}"])
+def test_bytes_appended_to_a_file_of_a_checkpoint_are_refused(tmp_path: Path, added: bytes) -> None:
+    with pytest.raises(Interrupt):
+        run_tiny(tmp_path, watch=stop_at("tested", 1))
+    (folder,) = find_folders(tmp_path)
+    (checkpoint,) = (folder / "checkpoint").iterdir()
+    for path in [path for path in checkpoint.rglob("*") if path.is_file()]:
+        good = path.read_bytes()
+        path.write_bytes(good + added)
+        before = snapshot(folder)
+        with pytest.raises(DamagedFolderError) as error:
+            run_tiny(tmp_path)
+        for part in (path.name, f"Delete {checkpoint} and run again"):
+            assert part in str(error.value)
+        assert any(path.name in finding.problem for finding in check_folder(folder))
+        after = snapshot(folder)
+        assert {k for k in before | after if before.get(k) != after.get(k)} <= {"log.jsonl"}
+        path.write_bytes(good)
+    run_tiny(tmp_path)
+
+
+def test_a_learner_state_that_is_no_safetensors_is_refused(tmp_path: Path) -> None:
+    save_state(tmp_path, {"weights": np.zeros(3)})
+    with (tmp_path / "arrays.safetensors").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(DamagedFolderError, match="the learner's state in"):
+        load_state(tmp_path)
 
 
 def test_a_newer_folder_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -107,7 +137,7 @@ def test_a_checkpoint_that_holds_a_program_is_not_run(tmp_path: Path) -> None:
     manifest = json.loads((checkpoint / "manifest.json").read_text())
     manifest["files"]["held.npy"] = folder_module.mark(checkpoint, "held.npy").model_dump()
     (checkpoint / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(ValueError, match="allow_pickle=False"):
+    with pytest.raises(DamagedFolderError, match=r"held\.npy.*allow_pickle=False"):
         run_tiny(tmp_path / "out")
     assert not (tmp_path / "was run").exists()
 

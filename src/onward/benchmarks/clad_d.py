@@ -85,6 +85,7 @@ def load(
     images = clad_d(soda)
     if not len(images):
         raise OnwardError(f"expected frames with boxes in {soda.folder}, found none")
+    _require_tests(soda, images, judge)
     asked = unusual(load, size=size, judge=judge, frames=frames_option(frames))
     return Benchmark(
         name="clad-d",
@@ -100,6 +101,20 @@ def load(
         files=(soda.folder, cache_folder()),
         options=asked | content_option("weights", weights),
     )
+
+
+def _require_tests(soda: Soda, images: pa.Table, judge: str) -> None:
+    """Raise if a domain has nothing to test with: it has no score, and no metric has a value."""
+    tested = values(images, "domain")[values(images, "set") == judge]
+    for number, domain in enumerate(DOMAINS_OF_IMAGES):
+        if number not in tested:
+            split = "test" if judge == TEST else domain.split
+            path = soda.folder / "annotations" / f"instance_{split}.json"
+            raise OnwardError(
+                f"expected frames with boxes in the {judge} part of every domain, found none of "
+                f"{domain.name} in {path}. Add some, or fetch it again. See: onward check data "
+                "clad --root DIR"
+            )
 
 
 def _table(soda: Soda, images: pa.Table, size: int | None) -> Table:

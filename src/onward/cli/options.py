@@ -83,7 +83,7 @@ def parse_grid(texts: Sequence[str]) -> dict[str, list[Any]]:
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return text
 
 

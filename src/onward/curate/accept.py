@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from onward.binary_files import read_parquet
 from onward.curate.concepts import CONCEPTS, Concepts, read_concepts
 from onward.curate.label_error import Questions, label_error
 from onward.curate.lineage import LINEAGE, lineage_of, write_lineage
@@ -192,7 +192,7 @@ def _reviewed(votes: Path) -> list[Stage]:
 
 
 def _candidates(retrieved: Path) -> pa.Table:
-    table = pq.read_table(retrieved / "candidates.parquet")
+    table = read_parquet(retrieved / "candidates.parquet", fix="Retrieve again")
     ids = table.column("id")
     if len(ids.unique()) < len(ids):
         twice = next(n for n, times in Counter(ids.to_pylist()).items() if times > 1)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+from onward.binary_files import parquet_tables
 from onward.curate.metadata import Layout
 from onward.errors import OnwardError
 
@@ -231,8 +232,5 @@ def _parquet(
     path: Path, wanted: dict[str, str], start: int, stop: int
 ) -> Iterator[tuple[Texts, Faults]]:
     columns = list(dict.fromkeys(wanted.values()))
-    with pq.ParquetFile(path) as file:
-        groups = list(range(start, stop))
-        for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=columns):
-            table = pa.table(batch)
-            yield {name: table.column(column) for name, column in wanted.items()}, []
+    for table in parquet_tables(path, _BATCH_ROWS, columns, groups=range(start, stop)):
+        yield {name: table.column(column) for name, column in wanted.items()}, []

@@ -31,6 +31,7 @@ from onward.curate.pair_reading import (
     snapshot_frames,
     with_ids,
 )
+from onward.curate.polars_files import reading_polars
 from onward.curate.pool_rows import write_dropped, write_part
 from onward.curate.reading import Piece
 from onward.curate.records import DATED
@@ -60,15 +61,16 @@ class DateOnPolars:
         self._pieces = pieces
         found = []
         for piece in pieces:
-            held = [
-                frame.select(
-                    *_HASHES,
-                    pl.col("id").hash(3).alias("of_id"),
-                    pl.col("id").is_null().alias("bare"),
-                    pl.col("fault").cast(_REASON).alias("reason"),
-                ).collect()
-                for frame in pool_frames(piece)
-            ]
+            with reading_polars(piece.source):
+                held = [
+                    frame.select(
+                        *_HASHES,
+                        pl.col("id").hash(3).alias("of_id"),
+                        pl.col("id").is_null().alias("bare"),
+                        pl.col("fault").cast(_REASON).alias("reason"),
+                    ).collect()
+                    for frame in pool_frames(piece)
+                ]
             rows = pl.concat(held)
             order = pl.int_range(len(rows), dtype=pl.Int64) + piece.first
             found.append(rows.with_columns(order.alias("order")))
@@ -84,7 +86,8 @@ class DateOnPolars:
         held: list[pl.DataFrame] = []
         for piece, month in zip(snapshots.pieces, snapshots.months, strict=True):
             for frame in snapshot_frames(piece, month):
-                found = frame.select(*_HASHES, "month", "undecoded").collect()
+                with reading_polars(piece.source):
+                    found = frame.select(*_HASHES, "month", "undecoded").collect()
                 for row in _by_month(found).to_dicts():
                     before = counted.get(row["month"], (0, 0))
                     counted[row["month"]] = (before[0] + row["rows"], before[1] + row["undecoded"])
@@ -150,7 +153,8 @@ class DateOnPolars:
         return written
 
     def _lay(self, piece: Piece, known: pl.DataFrame, starts: Array) -> "_Drawers":
-        held = pl.concat([frame.drop("fault").collect() for frame in pool_frames(piece)])
+        with reading_polars(piece.source):
+            held = pl.concat([frame.drop("fault").collect() for frame in pool_frames(piece)])
         good = known["reason"].is_null()
         left = ~good
         if left.any():

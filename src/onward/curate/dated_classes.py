@@ -82,7 +82,13 @@ def _listed(path: Path) -> list[tuple[str | None, str]]:
     if path.suffix.lower() == ".json":
         found = read_json(path, expected, "Write it again")
         if isinstance(found, dict) and isinstance(found.get("classes"), list):
-            found = {one["name"]: one["wnid"] for one in found["classes"]}
+            try:
+                found = {one["name"]: one["wnid"] for one in found["classes"]}
+            except (KeyError, TypeError) as error:
+                raise OnwardError(
+                    f"expected a name and a wnid for each of the classes in {path}, found one "
+                    f"without ({error!r}). Write it again"
+                ) from error
         if isinstance(found, dict) and all(isinstance(one, str) for one in found.values()):
             return [(str(name), one) for name, one in found.items()]
         if isinstance(found, list) and all(isinstance(one, str) for one in found):

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from onward.binary_files import read_parquet
 from onward.curate.pool_buckets import PoolBuckets, hashed, ids_in
 from onward.curate.records import EMBEDDED
 from onward.curate.stage import Stage
@@ -149,7 +150,9 @@ def _counted(
     for name in names:
         path = folder / f"{name}.parquet"
         hashes += [hashed(ids) for ids in ids_in(path)]
-        buckets.append(pq.read_table(path, columns=["bucket"]).column(0).to_numpy())
+        buckets.append(
+            read_parquet(path, ["bucket"], fix="Make the store again").column(0).to_numpy()
+        )
     every = np.concatenate(hashes)
     if known is not None:
         known.of(every)

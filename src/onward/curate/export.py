@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from onward.binary_files import read_parquet
 from onward.curate.card import card_of, readme
 from onward.curate.clear_layout import Layout, write_all_metadata, write_layout
 from onward.curate.concepts import CONCEPTS, read_concepts
@@ -96,7 +96,7 @@ def export(
     with making(out, "export", options, on_wait=on_wait) as made:
         if made.finished is not None:
             return made.finished
-        labelled = pq.read_table(accepted / "labelled.parquet")
+        labelled = read_parquet(accepted / "labelled.parquet", fix="Accept again")
         if not labelled.num_rows:
             raise OnwardError(f"expected accepted images in {accepted}, found none")
         with progress(labelled.num_rows, "images", "checking") as step:

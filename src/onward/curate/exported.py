@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from onward.binary_files import parquet_tables
 from onward.curate.images import Place, find_images
 from onward.curate.licences import Licence, licence_of
 from onward.curate.records import POOL, row_files
@@ -134,8 +134,8 @@ def exported(
 def all_metadata(parts: Iterable[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield id and metadata of everything that is in some parts of a pool."""
     for part in parts:
-        for batch in pq.ParquetFile(part).iter_batches(20_000, columns=POOL.names):
-            for row in batch.to_pylist():
+        for table in parquet_tables(part, 20_000, POOL.names):
+            for row in table.to_pylist():
                 yield row["id"], {"ID": row["id"], **released_fields(row)}
 
 
@@ -166,8 +166,8 @@ def _pool_rows(pool: Path, labelled: pa.Table) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for bucket, part in row_files(pool):
         if bucket in wanted:
-            for batch in pq.ParquetFile(part).iter_batches(100_000, columns=POOL.names):
-                here = batch.filter(pc.is_in(batch.column("id"), wanted[bucket]))
+            for table in parquet_tables(part, 100_000, POOL.names):
+                here = table.filter(pc.is_in(table.column("id"), wanted[bucket]))
                 found.update((row["id"], row) for row in here.to_pylist())
     strangers = [name for name in labelled.column("id").to_pylist() if name not in found]
     if strangers:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from onward.binary_files import read_parquet
 from onward.curate.ahead import in_order
 from onward.curate.client import Client, FetchError, Manners
 from onward.curate.picture_filters import Filters, Picture, look_at
@@ -129,7 +129,9 @@ def _fetch_shards(
         name = f"{shard:0{digits}d}"
         told = out / f"{name}.parquet"
         if told.is_file():
-            outcomes = pq.read_table(told, columns=["status"])["status"].to_pylist()
+            outcomes = read_parquet(told, ["status"], fix="Delete it and run again")[
+                "status"
+            ].to_pylist()
             done(outcomes.count(SUCCESS))
         else:
             outcomes = _Shard(name, out, options.count - fetched, done).write(

@@ -15,6 +15,7 @@ import polars as pl
 from onward.curate.ahead import in_order
 from onward.curate.engines import emptied_if_refused
 from onward.curate.filters import Given, Step
+from onward.curate.polars_files import read_frame
 from onward.curate.pool_rows import write_dropped, write_rows
 from onward.curate.records import DATED, row_files, said
 from onward.curate.stage import DATED_KINDS, Stage, making, open_stage
@@ -87,7 +88,7 @@ class _Work:
     def alive(self, columns: Sequence[str]) -> Iterator[tuple[str, pl.DataFrame]]:
         """Yield what is left of each part."""
         for path in self.parts():
-            rows = pl.read_parquet(path, columns=[*dict.fromkeys(["id", *columns])])
+            rows = read_frame(path, [*dict.fromkeys(["id", *columns])])
             yield _name(path), rows.filter(self.fate(path, len(rows)) == _KEPT)
 
     def fate(self, path: Path, rows: int) -> Array:
@@ -123,7 +124,7 @@ def _make(
 
     def judged() -> Iterator[tuple[Path, pl.DataFrame, Array]]:
         for path in work.parts():
-            rows = pl.read_parquet(path, columns=DATED.names)
+            rows = read_frame(path, DATED.names)
             yield path, rows, work.judge(path, rows, pending)
 
     # Steps look at one part after the other; meanwhile those before it are written.
@@ -149,7 +150,7 @@ def _pass(work: _Work, pending: Sequence[int]) -> None:
         return
     columns = dict.fromkeys(["id", *(c for n in pending for c in work.steps[n].columns)])
     for path in work.parts():
-        work.judge(path, pl.read_parquet(path, columns=[*columns]), pending)
+        work.judge(path, read_frame(path, [*columns]), pending)
 
 
 def _write(

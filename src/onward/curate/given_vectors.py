@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from onward.binary_files import load_npy, read_parquet, reading_arrow, validated
 from onward.curate.embed import PART_ROWS, Loaded, Part
 from onward.curate.store import mapped_array
 from onward.errors import OnwardError
@@ -79,11 +80,16 @@ def given_parts(files: Sequence[GivenFile], rows: int = PART_ROWS) -> Iterator[P
     """Yield the vectors of files as parts of so many rows at most."""
     for file in files:
         array = file.path.suffix == ".npy"
-        total = len(_mapped(file.path)) if array else pq.read_metadata(file.path).num_rows
+        total = len(_mapped(file.path)) if array else _rows_in(file.path)
         pieces = _of_array(file, rows) if array else _of_table(file.path, rows)
         for number, piece in enumerate(pieces):
             name = file.name if total <= rows else f"{file.name}-{number:05d}"
             yield Part(name, partial(_itself, piece))
+
+
+def _rows_in(path: Path) -> int:
+    with reading_arrow(path, "a parquet file at", "Write it again"):
+        return int(pq.read_metadata(path).num_rows)
 
 
 def _itself(loaded: Loaded) -> Loaded:
@@ -148,12 +154,13 @@ def _of_array(file: GivenFile, rows: int) -> Iterator[Loaded]:
 def _ids(path: Path) -> list[str]:
     try:
         if path.suffix == ".npy":
-            return [str(one) for one in np.load(path, allow_pickle=False).tolist()]
+            found = load_npy(path, "ids in", "Write it again with numpy.save")
+            return [str(one) for one in found.ravel().tolist()]
         if path.suffix == ".txt":
             return path.read_text("utf-8").splitlines()
         names = pq.read_schema(path).names
         column = _id_column(names, path)
-        return _texts(pq.read_table(path, columns=[column]).column(0), column, path)
+        return _texts(read_parquet(path, [column], expected="ids in").column(0), column, path)
     except (OSError, ValueError) as error:
         raise OnwardError(f"expected ids in {path}, found what cannot be read ({error})") from error
 
@@ -198,8 +205,9 @@ def _rows_of_table(path: Path, rows: int) -> Iterator[Loaded]:
             )
         column = _id_column([name for name in schema.names if name not in lists], path)
         for batch in file.iter_batches(rows, columns=[column, lists[0]]):
-            ids = _texts(batch.column(column), column, path)
-            yield Loaded(ids, _vectors(batch.column(lists[0]), path))
+            table = validated(pa.Table.from_batches([batch]))
+            ids = _texts(table.column(column), column, path)
+            yield Loaded(ids, _vectors(table.column(lists[0]).combine_chunks(), path))
 
 
 def _is_vector(kind: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from onward.curate.polars_files import reading_polars
 from onward.data.yours_files import read_file
 from onward.data.yours_times import read_times
 from onward.errors import OnwardError
@@ -33,7 +34,8 @@ def compare_dates(dated: Path, known: Path) -> dict[str, Any]:
     true = _true(known)
     key = true.columns[0]
     rows = pl.scan_parquet(dated / "rows" / "*" / "*.parquet").select(key, "time")
-    found = rows.join(true.lazy(), on=key, how="inner").collect()
+    with reading_polars(dated, "dated pairs in"):
+        found = rows.join(true.lazy(), on=key, how="inner").collect()
     if not len(found):
         raise OnwardError(
             f"expected true dates of pairs in {dated}, found none of them in {known} by {key}"

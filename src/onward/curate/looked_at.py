@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from PIL import Image
 
+from onward.binary_files import read_parquet
 from onward.curate.images import Place, Shard
 from onward.curate.written import write_table
 from onward.data.folder_images import UNREADABLE
@@ -48,7 +48,7 @@ def look_at_images(
         for shard in shards:
             path = out / FOLDER / f"{shard.name}.parquet"
             if path.is_file():
-                table = pq.read_table(path, schema=LOOKED)
+                table = read_parquet(path, LOOKED.names, fix="Delete it and run again").cast(LOOKED)
                 watch(len(table))
             else:
                 table = _looked(shard, wanted, threads, watch)

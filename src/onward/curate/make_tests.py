@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from onward.binary_files import read_parquet
 from onward.curate.dated_classes import DatedClasses, Naming, read_classes
 from onward.curate.draw_classes import Classified, Directions, classified, named_rows
 from onward.curate.draw_tests import Looks, drawn, in_drawn_order, too_like
@@ -296,7 +297,7 @@ def _write_rows(out: Path, rows: PairRows, kept: Array, reasons: Mapping[str, Ar
         number[mask] = place
     for part in rows.parts:
         span = slice(part.rows.start, part.rows.stop)
-        table = pq.read_table(part.path).select(DATED.names).cast(DATED)
+        table = read_parquet(part.path, DATED.names).cast(DATED)
         name = part.path.relative_to(part.path.parents[1])
         left = table.filter(pa.array(kept[span]))
         if len(left):

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from onward.binary_files import reading_arrow
 from onward.data.yours_files import find_separator
 from onward.errors import OnwardError, first_few
 
@@ -186,13 +187,8 @@ def _json_names(path: Path) -> tuple[str, ...]:
 
 
 def _parquet_names(path: Path) -> tuple[str, ...]:
-    try:
+    with reading_arrow(path, "parquet in", "Is it what its name says?"):
         return tuple(pq.read_schema(path).names)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise OnwardError(
-            f"expected parquet in {path}, found what cannot be read as that "
-            f"({str(error).splitlines()[0]})"
-        ) from error
 
 
 def _choose(

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from onward.binary_files import parquet_tables, reading_arrow
 from onward.curate.caption_words import words_of
 from onward.curate.records import DATED, row_files
 from onward.curate.stage import Stage
@@ -19,6 +20,7 @@ from onward.errors import OnwardError
 from onward.table import Array
 
 _ROWS = 1 << 15
+_AGAIN = "Make the folder again: onward curate date"
 
 
 @dataclass(frozen=True)
@@ -32,15 +34,7 @@ class PairPart:
     def tables(self, columns: list[str]) -> Iterator[tuple[int, pa.Table]]:
         """Yield some rows at a time, with the place of the first."""
         first = self.rows.start
-        for batch in pq.ParquetFile(self.path).iter_batches(_ROWS, columns=columns):
-            table = pa.Table.from_batches([batch])
-            try:
-                table.validate(full=True)
-            except pa.ArrowInvalid as error:
-                raise OnwardError(
-                    f"expected texts in UTF-8 in {self.path}, found another encoding ({error}). "
-                    "Let onward curate date read the pool again: it leaves such captions out"
-                ) from error
+        for table in parquet_tables(self.path, _ROWS, columns, fix=_AGAIN):
             yield first, table
             first += len(table)
 
@@ -99,7 +93,7 @@ def read_pair_rows(stage: Stage) -> PairRows:
     held: dict[str, list[Array]] = {name: [] for name in ("uids", "times", "said", "listed")}
     count = 0
     for bucket, path in row_files(stage.folder):
-        with pq.ParquetFile(path) as file:
+        with reading_arrow(path, "a parquet file at", _AGAIN), pq.ParquetFile(path) as file:
             rows, missing = file.metadata.num_rows, set(DATED.names) - set(file.schema.names)
         if missing:
             raise OnwardError(

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 
+from onward.binary_files import parquet_tables
 from onward.curate.records import row_files
 from onward.curate.stage import Stage
 from onward.table import Array
@@ -53,6 +53,5 @@ def hashed(ids: Iterable[str]) -> Array:
 
 def ids_in(path: Path) -> Iterator[list[str]]:
     """Yield the ids in a parquet file, some at a time."""
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(_ROWS, columns=["id"]):
-            yield batch.column(0).to_pylist()
+    for table in parquet_tables(path, _ROWS, ["id"]):
+        yield table.column(0).to_pylist()

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from onward.binary_files import read_parquet
 from onward.curate.concepts import CONCEPTS, Concepts, read_concepts
 from onward.curate.images import Place, find_images
 from onward.curate.score_histogram import histogram_svg
@@ -98,8 +98,8 @@ def _write_page(
 ) -> dict[str, Any]:
     folder = retrieved.folder
     concepts = read_concepts(folder / CONCEPTS)
-    candidates = pq.read_table(folder / "candidates.parquet")
-    scores = pq.read_table(folder / "scores.parquet")
+    candidates = read_parquet(folder / "candidates.parquet", fix="Retrieve again")
+    scores = read_parquet(folder / "scores.parquet", fix="Retrieve again")
     picked = {
         (concept, bucket): (held, spread(held.num_rows, shown))
         for concept in concepts.names

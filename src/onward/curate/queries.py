@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from onward.binary_files import load_npy
 from onward.curate.concepts import Concepts, read_concepts
 from onward.curate.known_clip import known_clip, require_same_model
 from onward.curate.nearest import require_queries, require_width
@@ -91,12 +92,7 @@ def text_queries(clip: "Clip", concepts: Concepts, *, sub_queries: bool = False)
 
 def given_queries(path: Path, concepts: Concepts) -> Array:
     """Read one query per concept from a .npy file, in the order of the concepts."""
-    try:
-        held = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise OnwardError(
-            f"expected an array of queries in {path}, found none ({error})"
-        ) from error
+    held = load_npy(path, "an array of queries in", "Write it again with numpy.save")
     asked = require_queries(held, str(path))
     if len(asked) != len(concepts.found):
         raise OnwardError(

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from onward.binary_files import read_parquet
 from onward.curate.records import row_files
 from onward.data.hashing import hash_texts
 from onward.files import make_folder, write_atomic
@@ -41,7 +41,7 @@ class ShardPlan:
         writers: dict[int, Any] = {}
         try:
             for _, path in row_files(self.pool):
-                self._deal(pq.read_table(path), writers)
+                self._deal(read_parquet(path), writers)
         finally:
             for writer in writers.values():
                 writer.close()

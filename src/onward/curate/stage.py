@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from onward.data.read_files import read_json
 from onward.errors import OnwardError
 from onward.files import locked, storage, write_atomic
 
@@ -138,17 +139,15 @@ def _encoded(value: Any) -> bytes:
 def _read(path: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise OnwardError(
-            f"expected what Onward wrote in {path}, found a damaged file ({error}). Remove the "
-            "folder and make it again"
-        ) from error
+    again = "Remove the folder and make it again"
+    found = read_json(path, "what Onward wrote in", again)
     if not isinstance(found, dict) or found.get("version") != _VERSION:
         raise OnwardError(
             f"expected version {_VERSION} in {path}, found "
             f"{found.get('version') if isinstance(found, dict) else 'another kind of JSON'}. It "
             "was written by another version of Onward"
         )
+    for name in ("kind", "options", *(["counts"] if path.name == STAGE else [])):
+        if name not in found:
+            raise OnwardError(f"expected {name} in {path}, found none. {again}")
     return found

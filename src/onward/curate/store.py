@@ -14,9 +14,9 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from onward.binary_files import load_npy, read_parquet
 from onward.errors import OnwardError
 from onward.table import Array, Rows
 
@@ -122,7 +122,7 @@ class Store:
         return [(int(at), np.flatnonzero(owner == at)) for at in np.unique(owner)]
 
     def _column(self, at: int, path: Path, name: str) -> Any:
-        table, rows = pq.read_table(path, columns=[name]), len(self.arrays[at])
+        table, rows = read_parquet(path, [name], fix="Make the store again"), len(self.arrays[at])
         if table.num_rows != rows:
             raise OnwardError(
                 f"expected a row in {path} for each of the {rows:,} directions beside it, found "
@@ -161,13 +161,7 @@ def _mapped(path: Path) -> Array:
 
 def mapped_array(path: Path, mode: Literal["r", "c"] = "r") -> Array:
     """Map the array of a .npy file into memory, or say that there is none."""
-    try:
-        array: Array = np.load(path, mmap_mode=mode, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise OnwardError(
-            f"expected an array in {path}, found a file that cannot be read as one ({error})"
-        ) from error
-    return array
+    return load_npy(path, "an array in", "Write it again with numpy.save", mmap_mode=mode)
 
 
 def _require_directions(array: Array, where: str) -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from onward.binary_files import ARROW_ERRORS, validated
 from onward.curate.concepts import Concepts
 from onward.curate.records import VOTES
 from onward.data.read_files import read_text
@@ -153,13 +154,13 @@ def _answer(
 
 def _read_parquet(path: Path) -> pa.Table:
     try:
-        table = pq.read_table(path)
+        table = validated(pq.read_table(path))
         for name in ("seconds", "at"):
             if name not in table.column_names:
                 column = pa.nulls(table.num_rows, VOTES.field(name).type)
                 table = table.append_column(name, column)
         return table.select(VOTES.names).cast(VOTES)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, KeyError, OSError, ValueError) as error:
+    except (*ARROW_ERRORS, KeyError) as error:
         raise OnwardError(
             f"expected votes with the columns {', '.join(_NEEDED)} in {path}, found what cannot be "
             f"read as that ({str(error).splitlines()[0]})"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
+from onward.binary_files import read_parquet
 from onward.curate.embed_images import images_digest
 from onward.curate.image_index import ImageIndex
 from onward.curate.images import image_shards
@@ -131,11 +131,11 @@ class _Asked:
 
     @classmethod
     def of(cls, stage: Stage) -> "_Asked":
-        retrieval = pq.read_table(stage.folder / RETRIEVAL).to_pylist()
+        retrieval = read_parquet(stage.folder / RETRIEVAL).to_pylist()
         if not (stage.folder / CLASS_LIST).is_file():
             return cls(retrieval, [], [], {})
         told = read_json(stage.folder / CLASS_LIST)
-        classified = pq.read_table(stage.folder / CLASSES).to_pylist()
+        classified = read_parquet(stage.folder / CLASSES).to_pylist()
         return cls(retrieval, classified, told["classes"], told["parts"])
 
     @property

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.data.clear_listing import Listing, inside
-from onward.data.read_files import read_json
+from onward.data.clear_listing import Listing, inside, read_index
 from onward.errors import OnwardError
 
 # Reads a file of tensors into arrays. It is handed in, since data needs no learning framework.
@@ -102,7 +101,7 @@ def _class_vectors(
     listing: Listing, kind: str, bucket: int, part: str, label: str, read_tensors: ReadTensors
 ) -> Mapping[str, Any]:
     index = _home(listing, part) / kind / "features.json"
-    relative = read_json(index).get(str(bucket), {}).get(label)
+    relative = read_index(index).get(str(bucket), {}).get(label)
     if relative is None:
         raise OnwardError(
             f"expected features of class {label} in bucket {bucket} in {index}, found none. Fetch "

@@ -76,6 +76,19 @@ def inside(folder: Path, relative: str) -> Path:
     return folder / pure
 
 
+def read_index(path: Path) -> dict[str, dict[str, str]]:
+    """Return which file has the samples of a bucket and a class, by both of their names."""
+    found = read_json(path)
+    by_bucket = found.values() if isinstance(found, dict) else [None]
+    for files in by_bucket:
+        if not isinstance(files, dict) or not all(isinstance(f, str) for f in files.values()):
+            raise OnwardError(
+                f"expected {{bucket: {{class: path}}}} in {path}, found another shape. Fetch it "
+                "again"
+            )
+    return dict(found)
+
+
 def numbered(names: Mapping[str, Any] | list[str]) -> list[str]:
     """Return the names of labelled buckets, as numbers: 10 comes after 9.
 
@@ -97,7 +110,7 @@ def _list_old(root: Path) -> Listing:
     buckets = numbered(_folders(lists))
     indices = root / "training_folder" / "bucket_indices.json"
     if indices.is_file():
-        absent = [b for b in numbered([str(b) for b in read_json(indices)]) if b not in buckets]
+        absent = [b for b in numbered(_bucket_names(indices)) if b not in buckets]
         if absent:
             raise OnwardError(
                 f"expected file lists of the buckets in {indices}, found none of {absent[0]} in "
@@ -213,7 +226,7 @@ class _Metadata:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         index = folder / "labeled_metadata.json"
-        self.files: dict[str, dict[str, str]] = read_json(index) if index.is_file() else {}
+        self.files = read_index(index) if index.is_file() else {}
 
     def of(self, bucket: str, label: str) -> dict[str, dict[str, Any]]:
         """Return the photos of one class and bucket: id -> fields."""
@@ -229,9 +242,18 @@ class _Metadata:
         return found
 
 
+def _bucket_names(path: Path) -> list[str]:
+    found = read_json(path)
+    if not isinstance(found, list) or not all(isinstance(name, str | int) for name in found):
+        raise OnwardError(
+            f"expected a list of buckets in {path}, found another shape. Fetch it again"
+        )
+    return [str(name) for name in found]
+
+
 def _class_names(folder: Path) -> tuple[str, ...]:
     """Read the classes: the number of a line is the number of a class."""
-    text = (folder / "class_names.txt").read_text("utf-8")
+    text = read_text(folder / "class_names.txt", "class names in")
     names = tuple(line.strip() for line in text.splitlines() if line.strip())
     if not names or len(set(names)) < len(names):
         raise OnwardError(

@@ -26,10 +26,12 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image
 
+from onward.binary_files import NPY_ERRORS
 from onward.data.bags import right_answers
 from onward.data.folder_images import opened_image
 from onward.data.pair_column import captions_of
 from onward.data.prompts import read_prompts
+from onward.data.read_files import read_text
 from onward.data.tar_index import IMAGES
 from onward.data.task_folder import Member, Sample, read_shards
 from onward.errors import OnwardError
@@ -124,7 +126,7 @@ def read_static_test(
 
 def _kind(folder: Path) -> str:
     said = folder / "dataset_type.txt"
-    found = said.read_text("utf-8").strip() if said.is_file() else CLASSIFICATION
+    found = read_text(said, "a kind of task in").strip() if said.is_file() else CLASSIFICATION
     if found not in (CLASSIFICATION, RETRIEVAL, ASSOCIATION):
         raise OnwardError(
             f"expected {CLASSIFICATION}, {RETRIEVAL} or {ASSOCIATION} in {said}, found {found!r}"
@@ -146,7 +148,7 @@ def _classification(
 
 def _label(sample: Sample, classes: int) -> int:
     text = sample.text("cls").strip()
-    if not text.isdigit() or int(text) >= classes:
+    if not text.isdecimal() or int(text) >= classes:
         raise OnwardError(
             f"expected a class from 0 to {classes - 1} as cls of {sample}, found {text[:40]!r}"
         )
@@ -167,7 +169,7 @@ def _group(sample: Sample) -> int:
     try:
         found = np.load(io.BytesIO(sample.one("npy").read()), allow_pickle=False)
         return int(found.ravel()[0])
-    except (ValueError, IndexError, EOFError) as error:
+    except (*NPY_ERRORS, IndexError) as error:
         raise OnwardError(
             f"expected numbers, the group first, as npy of {sample}, found something else ({error})"
         ) from error
@@ -211,7 +213,7 @@ def _cue(sample: Sample) -> tuple[str, list[Member], list[int]]:
     try:
         said = json.loads(sample.text("json"))
         cue, right = str(said["cue"]).strip().lower(), [int(i) for i in said["associations"]]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise OnwardError(
             f"expected a cue and the numbers of its associations as json of {sample}, found "
             f"something else ({error})"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from onward.data.read_files import read_text
 from onward.data.tar_index import tar_members
 from onward.errors import OnwardError
 
@@ -79,8 +80,8 @@ def find_tasks(root: Path) -> dict[str, Path]:
 def read_shards(folder: Path) -> list[Sample]:
     """Return all samples of a task's shards, in order, without reading what they hold."""
     here = folder / "test" if (folder / "test" / SHARDS).is_file() else folder
-    text = (here / SHARDS).read_text("utf-8").strip()
-    if not text.isdigit() or int(text) < 1:
+    text = read_text(here / SHARDS, "a number of shards in").strip()
+    if not text.isdecimal() or int(text) < 1:
         raise OnwardError(f"expected a number of shards in {here / SHARDS}, found {text[:40]!r}")
     shards = [here / f"{number}.tar" for number in range(int(text))]
     missing = [shard.name for shard in shards if not shard.is_file()]

@@ -16,7 +16,7 @@ import numpy as np
 from onward.data.counts import Count
 from onward.data.pair_files import in_order
 from onward.data.prompts import CLASSNAMES, read_prompts
-from onward.data.read_files import read_object
+from onward.data.read_files import read_object, read_text
 from onward.data.shards import Shards, open_shards
 from onward.data.tic_layout import (
     Layout,
@@ -140,16 +140,17 @@ def _said_of_training(folder: Path) -> list[tuple[str, str, int]]:
 
 def _said_of_test(folder: Path, use: str) -> list[tuple[str, str, int]]:
     kind = folder / "dataset_type.txt"
-    if kind.is_file() and kind.read_text().strip() != _KINDS[use]:
+    found_kind = _stripped(kind, "a kind of test in") if kind.is_file() else _KINDS[use]
+    if found_kind != _KINDS[use]:
         raise OnwardError(
-            f"expected {_KINDS[use]} in {kind}, found {kind.read_text().strip()!r}. Put the folder "
-            "where tests of its kind are"
+            f"expected {_KINDS[use]} in {kind}, found {found_kind!r}. Put the folder where tests "
+            "of its kind are"
         )
     said: list[tuple[str, str, int]] = []
     shards, count = folder / "nshards.txt", folder / "count.txt"
     if shards.is_file():
         # Which of them should be there follows from the number: 0.tar, 1.tar and so on.
-        number = _whole(shards.read_text().strip(), shards, "shards")
+        number = _whole(_stripped(shards, "a number of shards in"), shards, "shards")
         found = len(list(folder.glob("*.tar")))
         if found != number:
             raise OnwardError(
@@ -157,8 +158,12 @@ def _said_of_test(folder: Path, use: str) -> list[tuple[str, str, int]]:
                 "the others"
             )
     if count.is_file():
-        said.append((str(count), "", _whole(count.read_text().strip(), count)))
+        said.append((str(count), "", _whole(_stripped(count, "a number of samples in"), count)))
     return said
+
+
+def _stripped(path: Path, expected: str) -> str:
+    return read_text(path, expected).strip()
 
 
 def _whole(value: object, path: Path, what: str = "samples") -> int:

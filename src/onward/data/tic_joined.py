@@ -203,7 +203,7 @@ def _told(shards: Shards, sample: int) -> str:
     told = shards.part(sample, "json") if shards.places["json_at"][sample] >= 0 else b""
     try:
         name = json.loads(told)["uid"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         name = None
     if not is_uid(name):
         raise OnwardError(

@@ -11,6 +11,7 @@ from typing import IO, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.binary_files import NPY_ERRORS
 from onward.data.read_files import read_object
 from onward.errors import OnwardError
 from onward.types import Array, Rows
@@ -73,7 +74,7 @@ def _opened(file: IO[bytes], path: Path, start: int, where: str) -> Array:
         version = np.lib.format.read_magic(file)
         read = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
         shape, _, kind = read[version[0]](file)
-    except (ValueError, KeyError) as error:
+    except NPY_ERRORS as error:
         raise OnwardError(
             f"expected a list of ids in {where}, found another kind of file ({error}). "
             "Fetch it again"
@@ -87,7 +88,7 @@ def _opened(file: IO[bytes], path: Path, start: int, where: str) -> Array:
         return np.empty(0, UID)
     try:
         listed = np.memmap(path, UID, "r", file.tell(), shape)
-    except ValueError as error:
+    except NPY_ERRORS as error:
         raise OnwardError(
             f"expected {shape[0]:,} ids in {where}, found a file that is cut. Fetch it again"
         ) from error

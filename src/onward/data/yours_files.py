@@ -8,10 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
-import pyarrow.parquet as pq
 
+from onward.binary_files import not_utf8, read_parquet, reading_arrow, validated
 from onward.data.hugging_face import is_hugging_face, name_classes, read_hugging_face
 from onward.data.photo_folder import PHOTOS, list_photos
+from onward.data.read_files import require_shallow
 from onward.errors import OnwardError
 
 _COMPRESSED = (".gz", ".bz2", ".zst")
@@ -19,6 +20,7 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 # Empty cells and these words are missing numbers; "nan" is a number that is none, and is refused.
 _MISSING = ["", "NA", "N/A", "null", "NULL"]
 _HEAD = 1 << 16
+_FIX = "Is it what its name says?"
 # Objects of JSON lines may be as long as an embedding of some thousand numbers.
 _JSON_BLOCK = 1 << 24
 
@@ -61,23 +63,18 @@ def _read_one(path: Path, texts: Collection[str]) -> FileTable:
     kind = next(s for s in (*reversed(path.suffixes), "") if s not in _COMPRESSED).lower()
     if not path.stat().st_size:
         raise OnwardError(f"expected a table in {path}, found an empty file. Write it again")
-    try:
+    with reading_arrow(path, f"{kind[1:]} in", _FIX):
         if kind in (".csv", ".tsv", ".txt"):
             rows, said = _read_csv(path, texts)
         elif kind in (".jsonl", ".ndjson", ".json"):
             rows, said = _read_json(path), "JSON lines"
         elif kind in (".parquet", ".pq"):
-            rows, said = name_classes(pq.read_table(path)), "parquet"
+            rows, said = _read_parquet(path), "parquet"
         else:
             raise OnwardError(
                 f"expected a file named .csv, .tsv, .jsonl, .ndjson, .json or .parquet, or a "
                 f"folder, found {path.name}. Save the table in one of these formats"
             )
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, OSError) as error:
-        raise OnwardError(
-            f"expected {kind[1:]} in {path}, found what cannot be read as that "
-            f"({str(error).splitlines()[0]}). Is it what its name says?"
-        ) from error
     return FileTable(rows, said, path.parent)
 
 
@@ -87,7 +84,7 @@ def _read_folder(path: Path) -> FileTable:
     files = sorted(file for file in path.rglob("*.parquet") if file.is_file())
     if files:
         try:
-            parts = [name_classes(pq.read_table(file)) for file in files]
+            parts = [_read_parquet(file) for file in files]
             rows = pa.concat_tables(parts, promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
             raise OnwardError(
@@ -104,6 +101,10 @@ def _read_folder(path: Path) -> FileTable:
     return FileTable(photos, "folder of photos", path, photos=True)
 
 
+def _read_parquet(path: Path) -> pa.Table:
+    return name_classes(read_parquet(path, expected="parquet in", fix=_FIX), path)
+
+
 def _read_csv(path: Path, texts: Collection[str]) -> tuple[pa.Table, str]:
     separator = find_separator(path)
     reading = {
@@ -117,7 +118,7 @@ def _read_csv(path: Path, texts: Collection[str]) -> tuple[pa.Table, str]:
         rows = pa.csv.read_csv(path, parse_options=plain, **reading)
     except pa.ArrowInvalid as error:
         if "UTF8" in str(error):
-            raise _not_utf8(path, str(error).splitlines()[0]) from error
+            raise not_utf8(path, error) from error
         # Texts that go over several lines are rarer and slower to read: tried second.
         lines = pa.csv.ParseOptions(delimiter=separator, newlines_in_values=True)
         rows = pa.csv.read_csv(path, parse_options=lines, **reading)
@@ -131,7 +132,7 @@ def _read_csv(path: Path, texts: Collection[str]) -> tuple[pa.Table, str]:
     for name in names:
         # What is no UTF-8 is read as bytes.
         if pa.types.is_binary(rows.column(name).type):
-            raise _not_utf8(path, f"in column {name!r}")
+            raise not_utf8(path, f"in column {name!r}")
     return rows, f"CSV, {_SEPARATORS[separator]}"
 
 
@@ -139,14 +140,7 @@ def _names(path: Path, rows: pa.Table) -> list[str]:
     try:
         return list(rows.column_names)
     except UnicodeDecodeError as error:
-        raise _not_utf8(path, "in the names of the columns") from error
-
-
-def _not_utf8(path: Path, where: str) -> OnwardError:
-    return OnwardError(
-        f"expected a text in UTF-8 in {path}, found bytes that are none ({where}). Save it with "
-        "the encoding UTF-8"
-    )
+        raise not_utf8(path, "in the names of the columns") from error
 
 
 def find_separator(path: Path) -> str:
@@ -169,12 +163,14 @@ def find_separator(path: Path) -> str:
 def _read_json(path: Path) -> pa.Table:
     with pa.input_stream(path) as stream:
         head = stream.read(_HEAD).lstrip()
+    with pa.input_stream(path) as stream:
+        require_shallow(path, iter(lambda: stream.read(_JSON_BLOCK), b""))
     if head.startswith(b"["):
         try:
             with pa.input_stream(path) as stream:
-                return pa.Table.from_pylist(json.loads(stream.read()))
+                return validated(pa.Table.from_pylist(json.loads(stream.read())))
         except (ValueError, AttributeError, TypeError) as error:
             raise OnwardError(
                 f"expected JSON lines, or a list of objects, in {path}, found neither ({error})"
             ) from error
-    return pa.json.read_json(path, pa.json.ReadOptions(block_size=_JSON_BLOCK))
+    return validated(pa.json.read_json(path, pa.json.ReadOptions(block_size=_JSON_BLOCK)))

@@ -1,6 +1,5 @@
 """How far periods are from each other, as a policy is told: from a file, or from the class mix."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.data.read_files import read_json
 from onward.errors import OnwardError, first_few, unknown
 from onward.metrics.drift import total_variation
 from onward.report.provenance import StreamCard
@@ -67,13 +67,7 @@ def read_drift(path: Path, periods: Sequence[str], measure: str | None = None) -
     measure
         Which matrix, or which number; by default the first that all of them have.
     """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise OnwardError(
-            f"expected JSON with distances between periods in {path}, found none that can be read "
-            f"({error})"
-        ) from error
+    content = read_json(path, "JSON with distances between periods in", "Write it again")
     known = _matrices(content, periods) or _pairs(content, periods)
     if not known:
         raise OnwardError(
@@ -129,12 +123,15 @@ def _says_something(values: NDArray[np.float64]) -> bool:
 
 
 def _objects(content: Any) -> Iterator[Mapping[str, Any]]:
-    if isinstance(content, dict):
-        yield content
-        content = list(content.values())
-    if isinstance(content, list):
-        for item in content:
-            yield from _objects(item)
+    """Yield the objects inside of JSON, outer ones first; without recursion, however deep."""
+    pending = [content]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            yield item
+            item = list(item.values())
+        if isinstance(item, list):
+            pending.extend(reversed(item))
 
 
 def _number(value: Any) -> float:

@@ -69,7 +69,7 @@ def _refuse_others(out: Path) -> None:
     try:
         if json.loads((out / MARK).read_bytes())["onward_leaderboard"] >= 1:
             return
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     raise OnwardError(
         f"expected a new or empty folder for the site, or one with an earlier site, found {out} "

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pydantic
 from PIL import Image
 
+from onward.binary_files import ARROW_ERRORS, validated
 from onward.errors import DamagedFolderError, OnwardError
 from onward.report.numbers import several
 from onward.report.words import joined
@@ -55,8 +56,8 @@ class StreamCard(pydantic.BaseModel):
         """Return what tells tested samples apart, by ``id``; None where nothing does."""
         path = self.folder / DOMAINS
         try:
-            table = pq.read_table(path) if path.exists() else None
-        except (OSError, pa.ArrowException):
+            table = validated(pq.read_table(path)) if path.exists() else None
+        except ARROW_ERRORS:
             return None
         return table if table is not None and "id" in table.column_names else None
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from onward.errors import DamagedFolderError
+from onward.binary_files import load_npy
+from onward.errors import DamagedFolderError, OnwardError
 from onward.files import locked, publish_folder, remove_drafts, storage, write_atomic
 from onward.results.read import (
     check_checkpoint,
@@ -128,8 +129,11 @@ class RunFolder:
             return None
         path = whole[-1]
         check_checkpoint(path)
-        progress = read_progress(path)
-        return progress, np.load(path / "held.npy", allow_pickle=False), path / "learner"
+        try:
+            held = load_npy(path / "held.npy", "the rows of a checkpoint in", f"Delete {path}")
+        except OnwardError as error:
+            raise DamagedFolderError(f"{error} and run again") from error
+        return read_progress(path), held, path / "learner"
 
     def _refuse_leftovers(self) -> None:
         """Raise if results are here that no manifest vouches for."""

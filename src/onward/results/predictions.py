@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from onward.binary_files import validated
 from onward.errors import DamagedFolderError
 from onward.types import Array, Rows
 
@@ -107,7 +108,7 @@ def cells(table: pa.Table) -> Iterator[tuple[str, int | None, Rows]]:
 def decode(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
     """Read one predictions file: the table, and the classes it indexes into."""
     try:
-        table = pq.read_table(path)
+        table = validated(pq.read_table(path))
         missing = _COLUMNS - set(table.column_names)
         if missing:
             raise KeyError(f"no column {min(missing)}")

@@ -156,6 +156,14 @@ def check_checkpoint(path: Path) -> None:
         manifest = read_manifest(path) or Manifest()
         for name, expected in manifest.files.items():
             check_mark(path, name, expected)
+            # Nothing is appended to a checkpoint, unlike to the scores of a run.
+            found = (path / name).stat().st_size
+            if found != expected.size:
+                raise DamagedFolderError(
+                    f"{name} in {path} is damaged: expected {expected.size} bytes, found {found}"
+                )
+        if "progress.json" in manifest.files:
+            read_progress(path)
     except DamagedFolderError as error:
         raise DamagedFolderError(f"a checkpoint is damaged ({error}). {advice}") from error
     if "progress.json" not in manifest.files:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from onward.errors import DamagedFolderError, OnwardError
@@ -44,7 +45,7 @@ def load_state(folder: Path) -> dict[str, Any]:
     try:
         arrays = load_file(folder / "arrays.safetensors")
         state: dict[str, Any] = json.loads((folder / "state.json").read_text())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError, SafetensorError) as error:
         raise DamagedFolderError(
             f"the learner's state in {folder} cannot be read: {error}"
         ) from error

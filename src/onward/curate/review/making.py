@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
+from onward.binary_files import read_parquet
 from onward.curate.concepts import CONCEPTS, Concepts, read_concepts, write_concepts
 from onward.curate.images import Place, find_images
 from onward.curate.review.campaign import (
@@ -194,7 +193,9 @@ class _Input:
 
     @staticmethod
     def read(retrieved: Path, images: Path, concepts: Concepts, gold: Path | None) -> "_Input":
-        table = pq.read_table(retrieved / "candidates.parquet", columns=["id", "bucket", "concept"])
+        table = read_parquet(
+            retrieved / "candidates.parquet", ["id", "bucket", "concept"], fix="Retrieve again"
+        )
         candidates: dict[str, tuple[int, str]] = {}
         columns = (column.to_pylist() for column in table.columns)
         for name, bucket, concept in zip(*columns, strict=True):

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
+from onward.binary_files import ARROW_ERRORS, validated
 from onward.curate.concepts import Concepts
 from onward.curate.records import VOTES
 from onward.curate.votes import BETWEEN, TRUTHS, labels_in
@@ -25,8 +25,8 @@ _CROWD_KIT = ("task", "worker", "label")
 def read_parquet(path: Path, concepts: Concepts) -> Sequence[Row]:
     """Read a file with the columns of `VOTES`."""
     try:
-        return list(pq.read_table(path, columns=VOTES.names).cast(VOTES).to_pylist())
-    except (OSError, pa.ArrowException) as error:
+        return list(validated(pq.read_table(path, columns=VOTES.names)).cast(VOTES).to_pylist())
+    except (*ARROW_ERRORS, ValueError) as error:
         raise OnwardError(
             f"expected a parquet file with {', '.join(VOTES.names)} in {path}, found: {error}"
         ) from error
