@@ -89,7 +89,10 @@ def sweep(
     context = multiprocessing.get_context("spawn")
     events: multiprocessing.Queue[Event] = context.Queue()
     pool = ProcessPoolExecutor(
-        min(workers, len(bundles)), context, initializer=_begin_worker, initargs=(events,)
+        min(workers, len(bundles)),
+        context,
+        initializer=_begin_worker,
+        initargs=(events, os.getpid()),
     )
     try:
         with _single_threaded():
@@ -203,18 +206,22 @@ def _single_threaded() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _begin_worker(events: "multiprocessing.Queue[Event]") -> None:
+def _begin_worker(events: "multiprocessing.Queue[Event]", parent: int) -> None:
     global _events
     _events = events
     # Ctrl-C reaches every process of the terminal; the parent decides what happens.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What a learner prints must not end up inside the results that the parent prints.
     sys.stdout = sys.stderr
-    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
 
 
 def _end_with_parent(parent: int) -> None:
-    """End this process when its parent has been killed, which nothing else would tell it."""
+    """End this process when its parent has been killed, which nothing else would tell it.
+
+    The parent passes its own pid: if it was killed while this process was still importing modules,
+    `os.getppid` already returns the pid of another process.
+    """
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
