@@ -140,7 +140,7 @@ def test_failed_runs_and_lost_workers_leave_the_other_runs_on_ray_to_finish(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not HAS_RAY, reason="Ray is not installed")
+@pytest.mark.skipif(not HAS_RAY, reason="Ray is not installed: pip install 'onward[ray]'")
 def test_what_a_killed_worker_had_is_finished_by_another(tmp_path: Path) -> None:
     method = tmp_path / "mine.py"
     method.write_text(DIES_ONCE)
