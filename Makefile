@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: setup demo docs test test-slow bench clean
+.PHONY: setup demo docs test test-packages test-slow bench clean
 
 setup: .venv/.ready
 
@@ -32,9 +32,20 @@ test: setup
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2
 
+# Debian packages that slow tests need and the system lacks (tests/support/system.py), installed where this is
+# allowed without asking: as root, with apt-get. Elsewhere the tests that need them are skipped.
+test-packages: | .venv/.ready
+	-@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		packages="$$($(BIN)/python tests/support/system.py)"; \
+		test -z "$$packages" || apt-get update -qq < /dev/null; \
+		for package in $$packages; do \
+			DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$$package" < /dev/null; \
+		done; \
+	fi
+
 # TensorFlow, Ray, Spark and Playwright are large and not everywhere: where one cannot be installed, its
 # tests are skipped. Playwright drives the Chromium of the system, and brings none of its own.
-test-slow: .venv/.docs
+test-slow: .venv/.docs test-packages
 	-$(BIN)/python -c "import tensorflow" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt tensorflow
 	-$(BIN)/python -c "import ray" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt ray
 	-$(BIN)/python -c "import pyspark" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pyspark

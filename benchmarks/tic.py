@@ -141,6 +141,8 @@ def _ours(benchmark: Benchmark) -> float:
         started = loop.learner.start(turn.view, turn.budget)
         begun = time.process_time()
         descend([started])
+        if error := started.failure():
+            raise error
         return time.process_time() - begun
 
 

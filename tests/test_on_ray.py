@@ -6,14 +6,20 @@ Ray talks over sockets, which tests may not: the command is started on its own.
 import importlib.util
 import json
 import os
+import pickle
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
 from onward.benchmarks import Source
 from onward.errors import OnwardError
+from onward.failures import RunsFailedError
 from onward.results.check import check_folder
 from onward.results.read import find_folders
 from onward.sweep import Job, sweep
@@ -42,8 +48,99 @@ def test_without_ray_it_says_what_to_install(tmp_path: Path) -> None:
         sweep([Job(Source("clear"), "nap", 0)], tmp_path, on="ray")
 
 
+class RayError(Exception):
+    """As in Ray: the base class of its errors."""
+
+
+class RayTaskError(RayError):
+    """As in Ray: a task raised an exception."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+class EventQueue(list[Any]):
+    """As in Ray: a queue between processes."""
+
+    def __init__(self, actor_options: Any) -> None:
+        super().__init__()
+
+    def put(self, event: Any) -> None:
+        self.append(pickle.loads(pickle.dumps(event)))
+
+    def qsize(self) -> int:
+        return len(self)
+
+    def get_nowait_batch(self, count: int) -> list[Any]:
+        batch, self[:] = self[:count], self[count:]
+        return batch
+
+    def shutdown(self, *, force: bool) -> None:
+        pass
+
+
+def _ray_in_this_process(lost: set[int]) -> ModuleType:
+    """Return a stand-in for Ray that calls tasks here; the workers of some calls are lost."""
+    calls: list[int] = []
+
+    def remote(**options: Any) -> Callable[..., Any]:
+        def with_remote(function: Callable[..., Any]) -> Any:
+            return SimpleNamespace(remote=lambda *arguments: partial(function, *arguments))
+
+        return with_remote
+
+    def get(task: Callable[[], Any]) -> Any:
+        calls.append(len(calls))
+        if calls[-1] in lost:
+            raise RayError("the worker died")
+        try:
+            return pickle.loads(pickle.dumps(task()))
+        except Exception as error:
+            raise RayTaskError(error) from error
+
+    ray = ModuleType("ray")
+    vars(ray).update(
+        init=lambda **options: None,
+        shutdown=lambda: None,
+        remote=remote,
+        wait=lambda tasks, **options: (tasks[:1], tasks[1:]),
+        get=get,
+        cancel=lambda task, force: None,
+        exceptions=SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError),
+    )
+    return ray
+
+
+def test_failed_runs_and_lost_workers_leave_the_other_runs_on_ray_to_finish(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Two bundles, one per seed. The worker of the second one is lost: its two runs are tried again
+    # on their own, and the worker of the second of these is lost too.
+    monkeypatch.setitem(sys.modules, "ray", _ray_in_this_process(lost={1, 3}))
+    monkeypatch.setitem(sys.modules, "ray.util", ModuleType("ray.util"))
+    queue = ModuleType("ray.util.queue")
+    vars(queue)["Queue"] = EventQueue
+    monkeypatch.setitem(sys.modules, "ray.util.queue", queue)
+    (tmp_path / "mine.py").write_text(
+        "class Bad:\n    def learn(self, view, budget): raise ValueError('boom')\n"
+        "    def predict(self, view): return []\n"
+    )
+    methods = ("nap", f"{tmp_path / 'mine.py'}:Bad")
+    jobs = [Job(Source("clear"), method, seed) for seed in range(2) for method in methods]
+    kinds: list[str] = []
+    with pytest.raises(RunsFailedError, match="2 of 4 runs failed") as found:
+        sweep(jobs, tmp_path / "out", workers=2, on="ray", watch=lambda e: kinds.append(e.kind))
+    raised, lost = found.value.failed
+    assert [found.value.results.index(failed) for failed in (raised, lost)] == [1, 3]
+    assert (raised.error, raised.message) == ("ValueError", "boom")
+    assert "workers ended one after the other" in lost.message
+    assert [record.spec.seed for record in found.value.records] == [0, 1]
+    assert (kinds.count("done"), kinds.count("failed")) == (2, 1)
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(not HAS_RAY, reason="Ray is not installed")
+@pytest.mark.skipif(not HAS_RAY, reason="Ray is not installed: pip install 'onward[ray]'")
 def test_what_a_killed_worker_had_is_finished_by_another(tmp_path: Path) -> None:
     method = tmp_path / "mine.py"
     method.write_text(DIES_ONCE)

@@ -7,6 +7,7 @@ import pytest
 import onward
 from onward.benchmarks import retrained
 from onward.checks.tiny import tiny_benchmark
+from onward.failures import FailedRun, RunsFailedError
 from onward.methods import METHODS
 from onward.methods.finetune import Finetune
 from onward.methods.lwf import LwF
@@ -31,8 +32,8 @@ class Outputs:
             self.found[event.spec.hash, event.period] = np.array(event.outputs)
 
 
-class Stop(Exception):
-    """A run is interrupted."""
+class Stop(BaseException):
+    """All runs are interrupted, as by Ctrl-C."""
 
 
 def _alone(benchmark: Benchmark, variant: Variant, out: Path | None, watch: Any) -> Any:
@@ -230,3 +231,88 @@ class OnTheInstance(Finetune):
 @pytest.mark.parametrize("other", [Tenth, OnTheInstance])
 def test_methods_that_only_look_alike_learn_on_their_own(other: type) -> None:
     _assert_as_alone(tiny_benchmark("iid", model="mlp"), [Variant("finetune"), Variant(other)])
+
+
+class RaisesIn(Finetune):
+    """Raises an exception in the second period, or returns what cannot be used."""
+
+    def __init__(self, *, stage: str) -> None:
+        self._stage, self._calls, self._saved = stage, 0, 0
+
+    def trains_on(self, new: Any, budget: Any) -> Any:
+        self._calls += 1
+        self._raise("trains_on")
+        return super().trains_on(new, budget)
+
+    def gradient(self, step: Any) -> None:
+        self._raise("gradient")
+
+    def minimises(self, step: Any) -> Loss:
+        self._raise("minimises")
+        loss = super().minimises(step)
+        wrong = self._stage == "slope" and self._calls == 2
+        return Loss(loss.slope[:, :1, None], loss.value) if wrong else loss
+
+    def afterwards(self, model: Any, new: Any, budget: Any) -> None:
+        self._raise("afterwards")
+
+    def _raise(self, stage: str) -> None:
+        if (stage, self._calls) == (self._stage, 2):
+            raise ValueError("boom")
+
+
+class CannotBeSaved(Finetune):
+    """Learns like finetuning, so that one of them does the work for all; saving it fails."""
+
+    saves = 0
+
+    def state_inside(self) -> Any:
+        self.saves += 1
+        if self.saves == 3:
+            raise ValueError("boom")
+        return super().state_inside()
+
+
+class ReadsTwice(Finetune):
+    """Leaves too few passes for the steps of training."""
+
+    def trains_on(self, new: Any, budget: Any) -> Any:
+        new.inputs()
+        return super().trains_on(new, budget)
+
+
+class CannotPredict(Majority):
+    def predict(self, view: Any) -> Any:
+        raise ValueError("boom")
+
+
+@pytest.mark.parametrize(("model", "place"), [("linear", 1), ("mlp", 0)])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *(
+            Variant(RaisesIn, {"stage": stage})
+            for stage in ("trains_on", "minimises", "slope", "gradient", "afterwards")
+        ),
+        Variant(CannotBeSaved),
+        Variant(CannotPredict),
+        Variant("finetune", limits={"batch_size": 3}),
+        Variant(ReadsTwice, limits={"passes": 2}),
+    ],
+)
+def test_a_run_that_raises_leaves_the_others_as_they_are_alone(
+    tmp_path: Path, bad: Variant, place: int, model: str
+) -> None:
+    benchmark = tiny_benchmark("iid", model=model)
+    good = [Variant("finetune"), Variant("er", {"memory": 10}), Variant("si")]
+    variants = [*good[:place], bad, *good[place:]]
+    with pytest.raises(RunsFailedError) as found:
+        run_together(benchmark, variants, out=tmp_path, checkpoint_seconds=0)
+    assert isinstance(found.value.results[place], FailedRun)
+    for record, variant in zip(found.value.records, good, strict=True):
+        alone = onward.run(benchmark, variant.method, options=variant.options)
+        assert record.scores == alone.scores
+        assert record.cost is not None
+        assert alone.cost is not None
+        for counted in ("samples", "iterations", "macs"):
+            assert getattr(record.cost, counted) == getattr(alone.cost, counted), counted

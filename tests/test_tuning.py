@@ -12,6 +12,7 @@ from onward.benchmarks.variants import as_asked, for_tuning
 from onward.checks import check_stream, tiny_benchmark
 from onward.checks.noise import with_noise
 from onward.errors import OnwardError
+from onward.failures import RunsFailedError
 from onward.tuning import load_tuned, tune
 from onward.types import Benchmark
 
@@ -150,3 +151,18 @@ def test_a_candidate_that_diverges_is_told_and_the_others_are_judged(tmp_path: P
     assert tuned.spent["runs"] == 2
     with pytest.raises(OnwardError, match="each one diverged"):
         tune(Source("clear"), "finetune", {"learning_rate": [3e38]}, tmp_path, periods=2)
+
+
+def test_a_candidate_that_raises_is_named_once_the_others_are_finished(tmp_path: Path) -> None:
+    source = tmp_path / "mine.py"
+    source.write_text(
+        "import numpy as np\n"
+        "class Picky:\n"
+        "    def __init__(self, number=0): self.number = number\n"
+        "    def learn(self, view, budget): 1 / self.number\n"
+        "    def predict(self, view): return np.zeros(len(view), int)\n"
+    )
+    with pytest.raises(RunsFailedError, match=r"1 of 3 runs failed.*\n.*ZeroDivisionError"):
+        tune(Source("clear"), f"{source}:Picky", {"number": [0, 1, 2]}, tmp_path, periods=2)
+    assert len(list((tmp_path / "results").rglob("cost.json"))) == 2
+    assert not (tmp_path / "tuned.json").exists()

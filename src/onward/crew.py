@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from onward.errors import OnwardError
+from onward.errors import DivergedError, OnwardError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -166,6 +166,17 @@ def crew() -> Crew:
             f"did not: {error}. Start all of them with torchrun, or unset these variables"
         ) from error
     return Helpers(store, rank, count)
+
+
+def contained(error: Exception) -> Exception:
+    """Return the exception of one of several runs, which the others are to survive.
+
+    With several processes it is raised instead: they must stay at the same place of the same run,
+    and only divergence is sure to be found by all of them at the same step.
+    """
+    if crew().size > 1 and not isinstance(error, DivergedError):
+        raise error
+    return error
 
 
 def leave() -> None:

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 class OnwardError(Exception):
     """A mistake that the person at the keyboard can mend; the CLI shows it without a traceback."""
 
+    exit_code = 2
+    """What a command ends with that raises it."""
+
 
 class LookAheadError(OnwardError):
     """A learner asked for a sample or a label that it may not see now."""
@@ -18,6 +21,10 @@ class BudgetSpentError(OnwardError):
 
 class DivergedError(OnwardError):
     """A model's numbers are no longer finite: its training went wrong, and nothing else."""
+
+
+class MethodImportError(OnwardError):
+    """The Python file of a method raised an exception when it was imported."""
 
 
 class DamagedFolderError(OnwardError):

@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 
 from onward.budget import REPORTED, Budget
-from onward.errors import OnwardError, unknown
+from onward.errors import MethodImportError, OnwardError, unknown
 from onward.fit import misfit
 from onward.identity import UNKNOWN, fingerprint
 from onward.methods import METHODS
@@ -156,6 +156,7 @@ def choose(
             )
         card = METHODS.find(method)
         _require_fit(method, card.needs, benchmark)
+        _require_known(card.make, options)
         return Chosen(
             method,
             options,
@@ -164,7 +165,7 @@ def choose(
             lambda setting: _build(card.make, options, setting),
             _parameters(card.make),
         )
-    return _of_object(method, options, _name_of(method), fingerprint(method), benchmark)
+    return _of_object(method, options, name_of(method), fingerprint(method), benchmark)
 
 
 def fitting(*lacking: Mapping[str, str]) -> list[str]:
@@ -226,6 +227,8 @@ def _of_object(
             f"options ({', '.join(options)}) go to a method that is still to be made; {name} is "
             "made already. Give its class, or leave the options out"
         )
+    if isinstance(found, type):
+        _require_known(found, options)
     return Chosen(
         name,
         options,
@@ -233,6 +236,19 @@ def _of_object(
         lambda setting: _build(found, options, setting),
         _parameters(found) if isinstance(found, type) else (),
     )
+
+
+def _require_known(kind: type, options: Mapping[str, Any]) -> None:
+    """Raise if a method does not take one of these options."""
+    try:
+        inspect.signature(kind).bind_partial(**options)
+    except TypeError as error:
+        raise _options_error(kind, error) from error
+
+
+def _options_error(kind: type, error: TypeError) -> OnwardError:
+    taken = ", ".join(_parameters(kind)) or "none"
+    return OnwardError(f"options of {kind.__name__} do not fit: {error}. It takes: {taken}")
 
 
 def _parameters(kind: type) -> tuple[str, ...]:
@@ -259,10 +275,7 @@ def _make(kind: type, options: Mapping[str, Any], setting: Setting) -> Any:
     try:
         signature.bind(**told, **options)
     except TypeError as error:
-        taken = ", ".join(_parameters(kind)) or "none"
-        raise OnwardError(
-            f"options of {kind.__name__} do not fit: {error}. It takes: {taken}"
-        ) from error
+        raise _options_error(kind, error) from error
     return kind(**told, **options)
 
 
@@ -292,7 +305,7 @@ def _load(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:  # whatever it is, it is the file's to mend
         where = f"{path}, line {_line(error, spec.origin)}"
-        raise OnwardError(
+        raise MethodImportError(
             f"{where}, cannot be imported: {type(error).__name__}: {error}"
         ) from error
     finally:
@@ -308,7 +321,12 @@ def _line(error: Exception, file: str | None) -> int | None:
     return next((at.lineno for at in reversed(frames) if at.filename == file), None)
 
 
-def _name_of(found: Any) -> str:
+def name_of(found: Any) -> str:
+    """Return the name of a method: what it is called by, or the name of its class."""
+    if isinstance(found, str):
+        return found
+    if isinstance(found, Chosen):
+        return found.name
     inner = getattr(found, "estimator", None) or getattr(found, "classifier", None)
     kind = found if isinstance(found, type) else type(inner if inner is not None else found)
     return kind.__name__

@@ -15,17 +15,25 @@ import numpy as np
 from onward.budget import Budget
 from onward.calls import calls, known_classes
 from onward.crew import crew
-from onward.errors import BudgetSpentError, DamagedFolderError, DivergedError, OnwardError
+from onward.errors import (
+    BudgetSpentError,
+    DamagedFolderError,
+    DivergedError,
+    OnwardError,
+    StorageError,
+)
 from onward.exam import Exam, Test, due_tests, static_tests
+from onward.failures import FailedRun
 from onward.learners import UNKNOWN, Chosen, choose, require_metered, require_shared_out
 from onward.results.cost import Meter, environment
+from onward.results.folder import folder_of, write_traceback
 from onward.results.followed import open_for_all
 from onward.results.read import missing_tests
 from onward.results.record import RunRecord, load_record
 from onward.results.schema import Point, Progress, RunSpec, Score
 from onward.results.stream_card import write_stream_card
 from onward.stored import stored
-from onward.turns import Event, Turn, Watch, noted
+from onward.turns import Event, Turn, Watch
 from onward.types import Benchmark, Call, Period, Rows, SavingLearner, Stream, View
 from onward.view import complete_labels
 
@@ -95,7 +103,7 @@ def run(
         checkpoint_seconds=checkpoint_seconds,
         watch=watch,
     )
-    with loop.opened(out), contextlib.closing(loop.play()) as turns:
+    with loop.located(), loop.opened(out), contextlib.closing(loop.play()) as turns:
         for turn in turns:
             turn.take()
         return loop.record()
@@ -123,6 +131,7 @@ class Loop:
         watch: Watch,
     ) -> None:
         self.benchmark, self.stream, self.watch = benchmark, stream, watch
+        self.stage: str | None = None
         self.keep_predictions = keep_predictions
         rules = benchmark.protocol.limits_of(chosen.name, {})
         limits = dict(benchmark.protocol.limits_of(chosen.name, limits))
@@ -148,12 +157,7 @@ class Loop:
             seed=seed,
             periods=[period.name for period in stream],
         ).as_stored()
-        self.learner = chosen.build(benchmark.setting(seed))
-        require_metered(self.learner, chosen.name, limits, allow_unmetered=allow_unmetered)
-        self.crew = crew()
-        if self.crew.size > 1:
-            require_shared_out(self.learner, chosen.name)
-        self.saver = self.learner if isinstance(self.learner, SavingLearner) else None
+        self.crew, self.chosen, self.allow_unmetered = crew(), chosen, allow_unmetered
         self.checkpoint_seconds, self.saved_at = checkpoint_seconds, time.monotonic()
         self.meter = Meter()
 
@@ -165,6 +169,13 @@ class Loop:
                 f"the code or the settings of {self.spec.method} cannot be read, so a results "
                 "folder could not tell it from another one. Define it in a file, or leave out= away"
             )
+        # Before anything is written: options may not fit.
+        self.learner = self.chosen.build(self.benchmark.setting(self.spec.seed))
+        self.saver = self.learner if isinstance(self.learner, SavingLearner) else None
+        name, limits = self.chosen.name, self.spec.limits
+        require_metered(self.learner, name, limits, allow_unmetered=self.allow_unmetered)
+        if self.crew.size > 1:
+            require_shared_out(self.learner, name)
         self.lasting, waits = out is not None, partial(self.watch, Event("waiting", self.spec))
         with contextlib.ExitStack() as stack:
             place = stack.enter_context(tempfile.TemporaryDirectory()) if out is None else out
@@ -173,6 +184,40 @@ class Loop:
             if self.lasting and self.crew.leads and not self.folder.complete:
                 write_stream_card(Path(place), self.spec.stream_name, self.benchmark, self.stream)
             yield
+
+    @contextlib.contextmanager
+    def located(self) -> Iterator[None]:
+        """Add the run and its stage to an exception that ends this block."""
+        try:
+            yield
+        except DivergedError as error:
+            raise DivergedError(f"{self._where}: {error}") from error
+        except OnwardError:
+            raise
+        except Exception as error:
+            error.add_note(self._where)
+            raise
+
+    @property
+    def _where(self) -> str:
+        run = f"{self.spec.method}, seed {self.spec.seed}"
+        return run if self.stage is None else f"{run}, {self.stage}"
+
+    def failed(self, error: Exception, out: str | os.PathLike[str] | None) -> FailedRun:
+        """Return why this run failed, and write the traceback to its folder.
+
+        Nothing is written if an `OnwardError` refused the run before it began: options that do not
+        fit need no folder, and a damaged folder is not changed.
+        """
+        found = FailedRun.of(error, self.spec.method, self.spec.seed, self.stage)
+        refused = self.stage is None and isinstance(error, OnwardError)
+        if out is not None and not refused and self.crew.leads:
+            # A full disk must not replace the error that is to be reported.
+            with contextlib.suppress(StorageError):
+                file = write_traceback(folder_of(Path(out), self.spec), found.traceback)
+                found = replace(found, file=file)
+        self.watch(Event("failed", self.spec))
+        return found
 
     def play(self) -> Generator[Turn, None, None]:
         """Learn and test every period that is still to come; each yielded turn is to be taken."""
@@ -283,14 +328,14 @@ class Loop:
         view = View(self.stream.table, shown, classes, call, *beside)
         try:
             self.meter.charge(0.0)
-            where = self._where("learning", period)
-            yield Turn((period.index, part.start), self.learner, view, self.budget, where)
+            self.stage = f"learning period {period.name}"
+            yield Turn((period.index, part.start), self.learner, view, self.budget)
             self.meter.charge(1.0)
         finally:
             call.over = True
         if dict(self.budget.limits) != self.spec.limits:
             raise BudgetSpentError(
-                f"{where}: expected the limits of the run's spec, {self.spec.limits}, found "
+                f"{self._where}: expected the limits of the run's spec, {self.spec.limits}, found "
                 f"{dict(self.budget.limits)}: the learner has changed its budget. Leave "
                 "budget.limits alone"
             )
@@ -302,8 +347,8 @@ class Loop:
         done = {point.seen for point in self.folder.curve}
         if seen in done or not self._on_curve(before, seen):
             return
-        when, tests = f"tested after {seen} samples in", static_tests(self.stream)
-        _, scores = self._sit(period, when, tests, classes, pooled=False)
+        self.stage = f"tested after {seen} samples in period {period.name}"
+        _, scores = self._sit(period, static_tests(self.stream), classes, pooled=False)
         self.folder.add_to_curve([Point(seen=seen, test=s.test, scores=s.scores) for s in scores])
 
     def _test(self, period: Period) -> None:
@@ -313,24 +358,18 @@ class Loop:
         known = known_classes(self.stream, period, self.benchmark.protocol)
         classes = period.classes[: known[-1]]
         pooled, kept = self.benchmark.protocol.pooled, self.folder.keeps_predictions
-        try:
-            exam, scores = self._sit(period, "tested after", tests, classes, pooled=pooled)
-        except DivergedError as error:
-            raise DivergedError(f"{self._where('after', period)}: {error}") from error
+        self.stage = f"tested after period {period.name}"
+        exam, scores = self._sit(period, tests, classes, pooled=pooled)
         keep = self.keep_predictions if kept is None else kept
         self.folder.add(period.index, scores, exam.stored() if keep else None)
         found = self.learner, exam.outputs, tuple(scores)
         self.watch(Event("tested", self.spec, period.index, *found))
 
     def _sit(
-        self, period: Period, when: str, due: list[Test], classes: tuple[str, ...], *, pooled: bool
+        self, period: Period, due: list[Test], classes: tuple[str, ...], *, pooled: bool
     ) -> tuple[Exam, list[Score]]:
-        with noted(self._where(when, period)):
-            exam = Exam.sit(self.learner, self.stream, due, classes, self.benchmark.task)
-            return exam, self.crew.tell(lambda: exam.scores(period.index, pooled=pooled))
-
-    def _where(self, doing: str, period: Period) -> str:
-        return f"{self.spec.method}, seed {self.spec.seed}, {doing} period {period.name}"
+        exam = Exam.sit(self.learner, self.stream, due, classes, self.benchmark.task)
+        return exam, self.crew.tell(lambda: exam.scores(period.index, pooled=pooled))
 
     def _save_if_due(self, progress: Progress, held: Rows) -> None:
         if time.monotonic() - self.saved_at >= self.checkpoint_seconds:

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,20 +10,19 @@ from onward.errors import OnwardError
 from onward.turns import Watch
 
 T = TypeVar("T")
-Work = Callable[[T, Path, Watch], list[Path]]
+R = TypeVar("R")
+Work = Callable[[T, Path, Watch], R]
 # How often work is given to another worker, when the one that had it is lost.
 _TIMES = 5
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-class RemoteError(Exception):
-    """A learner failed on another machine; the text is its traceback."""
-
-
 def work_on_ray(
-    work: Work[T], things: Sequence[T], out: Path, *, workers: int, watch: Watch
-) -> list[list[Path]]:
+    work: Work[T, R], things: Sequence[T], out: Path, *, workers: int, watch: Watch
+) -> list[R | Exception]:
     """Have a Ray cluster do something with each of several things; return what each gives.
+
+    Where one fails, that is its exception; the others go on.
 
     It joins the cluster that ``RAY_ADDRESS`` names, or that runs on this machine; where there is
     none, Ray is started here for as long as this takes. What a lost worker was doing is done by
@@ -39,7 +37,7 @@ def work_on_ray(
         events = Queue(actor_options={"num_cpus": 0})
         remote = ray.remote(num_cpus=1, max_retries=_TIMES)(_at_work)
         waiting = list(enumerate(things))
-        found: dict[int, list[Path]] = {}
+        found: dict[int, R | Exception] = {}
         doing: dict[Any, int] = {}
         try:
             while waiting or doing:
@@ -93,31 +91,23 @@ def _cluster(workers: int) -> Iterator[Any]:
         ray.shutdown()
 
 
-def _at_work(work: Work[T], thing: T, out: Path, here: Path, events: Any) -> list[Path]:
+def _at_work(work: Work[T, R], thing: T, out: Path, here: Path, events: Any) -> R:
     """Do it, in a worker; what a name of a file means is decided where the command was given."""
     if here.is_dir():
         os.chdir(here)
-    try:
-        return work(thing, out, events.put)
-    except OnwardError:
-        raise
-    except Exception:  # noqa: BLE001 (it is passed on, as text)
-        # Not every exception survives the way to another process; its text does.
-        raise RemoteError(traceback.format_exc()) from None
+    return work(thing, out, events.put)
 
 
-def _result(ray: Any, task: Any) -> list[Path]:
+def _result(ray: Any, task: Any) -> Any:
     try:
-        paths: list[Path] = ray.get(task)
+        return ray.get(task)
     except ray.exceptions.RayTaskError as error:
-        raise error.cause from None
+        return error.cause
     except ray.exceptions.RayError as error:
-        raise OnwardError(
-            f"a run was lost by {_TIMES + 1} workers one after the other (out of memory?): "
-            f"{error}. Run the same command again: finished runs are kept, the others go on where "
-            "they stopped"
-        ) from error
-    return paths
+        return OnwardError(
+            f"{_TIMES + 1} workers ended one after the other before the run was finished (out of "
+            f"memory?): {error}"
+        )
 
 
 def _pass_on(events: Any, watch: Watch) -> None:

@@ -8,22 +8,20 @@ import functools
 import json
 import multiprocessing
 import os
-import queue
 import signal
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field, replace
+from multiprocessing import connection
 from pathlib import Path
 from typing import Any, Literal
 
 from onward.benchmarks import Source, retrained
-from onward.crew import crew
+from onward.crew import contained, crew
 from onward.errors import OnwardError
+from onward.failures import FailedRun, RunsFailedError, all_or_raise
 from onward.results.record import RunRecord, load_record
 from onward.together import Variant, run_together
 from onward.turns import Event, Watch
@@ -31,6 +29,10 @@ from onward.types import Benchmark
 
 On = Literal["local", "ray"]
 """Where workers are."""
+# Of a bundle: for each run a record, its folder, or its failure; alone, the failure of all of it.
+Answer = Sequence[Path | RunRecord | FailedRun] | FailedRun
+# A process that has closed its connection is about to end.
+_SECONDS_TO_END = 10.0
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,9 @@ def sweep(
 ) -> list[RunRecord]:
     """Run all jobs and return their records in the same order.
 
+    A run that fails does not end the others. Where a whole bundle fails, such as by the end of its
+    worker process, each of its runs is tried once more on its own.
+
     Parameters
     ----------
     jobs
@@ -70,6 +75,11 @@ def sweep(
         Called in this process with the events of all runs, without learners and outputs.
     on
         Whether the workers are processes of this machine, or those of a Ray cluster.
+
+    Raises
+    ------
+    RunsFailedError
+        If runs failed, once all others are finished; it has their records.
     """
     for job in jobs:
         benchmark_of(job.source)
@@ -78,41 +88,33 @@ def sweep(
             raise OnwardError("expected either torchrun or --on ray, found both. Choose one")
         workers = 1  # they are at one run together
     bundles = bundled(jobs, workers)
-    if on == "ray":
+    here = on == "local" and (workers <= 1 or len(bundles) <= 1)
+
+    def attempt(bundles: Sequence[Sequence[Job]], workers: int) -> list[Answer]:
+        if here:
+            return [_run_here(bundle, out, watch) for bundle in bundles]
+        if on == "local":
+            return _run_in_workers(bundles, out, workers, watch)
         from onward.on_ray import work_on_ray
 
-        paths = work_on_ray(_paths, bundles, out, workers=workers, watch=watch)
-        return _in_order(jobs, bundles, [[load_record(path) for path in some] for some in paths])
-    if workers <= 1 or len(bundles) <= 1:
-        found = [_run(bundle, out, watch) for bundle in bundles]
-        return _in_order(jobs, bundles, found)
-    # Spawned, not forked: a forked child may inherit locks that another thread held.
-    context = multiprocessing.get_context("spawn")
-    events: multiprocessing.Queue[Event] = context.Queue()
-    pool = ProcessPoolExecutor(
-        min(workers, len(bundles)), context, initializer=_begin_worker, initargs=(events,)
-    )
-    try:
-        with _single_threaded():
-            waiting = [pool.submit(_work, bundle, out) for bundle in bundles]
-        while not all(future.done() for future in waiting):
-            finished, _ = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
-            _pass_on(events, watch)
-            for future in finished:
-                future.result()
-        found = [[load_record(path) for path in future.result()] for future in waiting]
-        return _in_order(jobs, bundles, found)
-    except BrokenProcessPool as error:
-        raise OnwardError(
-            "a worker process ended before its run was finished (out of memory?). Run the same "
-            "command again: finished runs are kept, the others go on where they stopped"
-        ) from error
-    finally:
-        # Also after Ctrl-C or a failed run: a run folder is whole at every moment, so a worker
-        # may be stopped wherever it is.
-        for process in list((pool._processes or {}).values()):
-            process.kill()
-        pool.shutdown(cancel_futures=True)
+        found = work_on_ray(_run_remotely, bundles, out, workers=workers, watch=watch)
+        return [
+            _failed(bundle, answer) if isinstance(answer, Exception) else answer
+            for bundle, answer in zip(bundles, found, strict=True)
+        ]
+
+    answers: dict[int, Path | RunRecord | FailedRun] = {}
+    again: list[Job] = []
+    for bundle, answer in zip(bundles, attempt(bundles, workers), strict=True):
+        if isinstance(answer, FailedRun):
+            again += bundle
+        else:
+            answers.update(zip(map(id, bundle), answer, strict=True))
+    # One after the other: two that ran at the same time may have run out of memory together.
+    for job, answer in zip(again, attempt([[job] for job in again], 1), strict=True):
+        answers[id(job)] = answer if isinstance(answer, FailedRun) else answer[0]
+    found = [answers[id(job)] for job in jobs]
+    return all_or_raise([load_record(one) if isinstance(one, Path) else one for one in found])
 
 
 def bundled(jobs: Sequence[Job], workers: int) -> list[list[Job]]:
@@ -138,18 +140,6 @@ def bundled(jobs: Sequence[Job], workers: int) -> list[list[Job]]:
     return bundles
 
 
-def _in_order(
-    jobs: Sequence[Job], bundles: list[list[Job]], found: list[list[RunRecord]]
-) -> list[RunRecord]:
-    """Return the records of all bundles in the order of the jobs."""
-    by_job = {
-        id(job): record
-        for bundle, records in zip(bundles, found, strict=True)
-        for job, record in zip(bundle, records, strict=True)
-    }
-    return [by_job[id(job)] for job in jobs]
-
-
 def cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0))
@@ -170,30 +160,167 @@ def _loaded(source: str) -> Benchmark:
     return Source(**json.loads(source)).load()
 
 
-def _run(bundle: Sequence[Job], out: Path, watch: Watch) -> list[RunRecord]:
+def _run(bundle: Sequence[Job], out: Path, watch: Watch) -> Sequence[RunRecord | FailedRun]:
     first = bundle[0]
-    return run_together(
-        benchmark_of(replace(first.source, training={})),
-        [
-            Variant(
-                job.method,
-                job.options,
-                job.source.training,
-                job.limits,
-                job.tuned,
-                job.allow_unmetered,
-            )
-            for job in bundle
-        ],
-        first.seed,
-        out,
-        keep_predictions=first.keep_predictions,
-        checkpoint_seconds=first.checkpoint_seconds,
-        watch=watch,
-    )
+    try:
+        return run_together(
+            benchmark_of(replace(first.source, training={})),
+            [
+                Variant(
+                    job.method,
+                    job.options,
+                    job.source.training,
+                    job.limits,
+                    job.tuned,
+                    job.allow_unmetered,
+                )
+                for job in bundle
+            ],
+            first.seed,
+            out,
+            keep_predictions=first.keep_predictions,
+            checkpoint_seconds=first.checkpoint_seconds,
+            watch=watch,
+        )
+    except RunsFailedError as error:
+        return error.results
 
 
-_events: "multiprocessing.Queue[Event] | None" = None
+def _failed(bundle: Sequence[Job], error: BaseException, stage: str | None = None) -> FailedRun:
+    """Return the failure of a whole bundle, under the name of its first run."""
+    return FailedRun.of(error, bundle[0].method, bundle[0].seed, stage)
+
+
+def _run_here(bundle: Sequence[Job], out: Path, watch: Watch) -> Answer:
+    """Run a bundle in this process."""
+    try:
+        return _run(bundle, out, watch)
+    except Exception as error:  # noqa: BLE001 (it is returned)
+        return _failed(bundle, contained(error))
+
+
+def _run_remotely(bundle: Sequence[Job], out: Path, send: Watch) -> Answer:
+    """Run a bundle for another process: events go there in words, records as their folders."""
+    try:
+        found = _run(bundle, out, lambda event: send(replace(event, learner=None, outputs=None)))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (it is returned)
+        return _failed(bundle, error)
+    return [(one.path or one) if isinstance(one, RunRecord) else one for one in found]
+
+
+def _run_in_workers(
+    bundles: Sequence[Sequence[Job]], out: Path, workers: int, watch: Watch
+) -> list[Answer]:
+    """Run bundles in worker processes of this machine, one bundle at a time in each of them."""
+    waiting = list(enumerate(bundles))
+    answers: dict[int, Answer] = {}
+    busy: dict[int, _Worker] = {}
+    idle: list[_Worker] = []
+    try:
+        while waiting or busy:
+            while waiting and len(busy) < workers:
+                place, bundle = waiting.pop(0)
+                busy[place] = idle.pop() if idle else _Worker()
+                busy[place].begin(bundle, out)
+            # Not only until a message comes: processes that a learner started may hold the
+            # connection open after their worker has ended.
+            connection.wait([worker.messages for worker in busy.values()], timeout=1.0)
+            for place, worker in list(busy.items()):
+                answer = worker.answer(watch)
+                if answer is not None:
+                    answers[place] = answer
+                    del busy[place]
+                    if worker.is_alive():
+                        idle.append(worker)
+    finally:
+        # Also after Ctrl-C: a run folder is whole at every moment, so a worker may be stopped
+        # wherever it is.
+        for worker in [*busy.values(), *idle]:
+            worker.stop()
+    return [answers[place] for place in range(len(bundles))]
+
+
+class _Worker:
+    """A worker process, as its parent sees it."""
+
+    def __init__(self) -> None:
+        # Spawned, not forked: a forked child may inherit locks that another thread held.
+        context = multiprocessing.get_context("spawn")
+        self.messages, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, os.getpid()))
+        with _single_threaded():
+            self._process.start()
+        theirs.close()
+
+    def begin(self, bundle: Sequence[Job], out: Path) -> None:
+        """Send it a bundle to run."""
+        self._bundle = bundle
+        self._stage: str | None = None
+        with contextlib.suppress(BrokenPipeError):  # it has ended, which `answer` finds
+            self.messages.send((bundle, out))
+
+    def answer(self, watch: Watch) -> Answer | None:
+        """Pass its events on, and return its answer, or that it has ended; None before that."""
+        alive = self.is_alive()  # asked before its last messages are read
+        while (message := self._receive()) is not None:
+            if not isinstance(message, Event):
+                return message
+            if message.kind == "learning" and message.period is not None:
+                self._stage = f"learning period {message.spec.periods[message.period]}"
+            watch(message)
+        return None if alive else self._ended()
+
+    def is_alive(self) -> bool:
+        """Return whether the process is running."""
+        return self._process.is_alive()
+
+    def stop(self) -> None:
+        """End the process, wherever it is."""
+        self._process.kill()
+        self._process.join()
+        self.messages.close()
+
+    def _receive(self) -> Event | Answer | None:
+        """Return its next message; None if there is none now."""
+        try:
+            message: Event | Answer | None = self.messages.recv() if self.messages.poll() else None
+        except (EOFError, OSError):  # it has ended, possibly in the middle of a message
+            return self._ended()
+        return message
+
+    def _ended(self) -> FailedRun:
+        """Return the failure of a bundle whose worker process has ended."""
+        self._process.join(_SECONDS_TO_END)
+        code = self._process.exitcode
+        self.stop()
+        how = f"ended with exit code {code}"
+        if code is not None and code < 0:
+            how = f"was killed by {signal.Signals(-code).name} (out of memory?)"
+        error = OnwardError(f"its worker process {how} before the run was finished")
+        return _failed(self._bundle, error, self._stage)
+
+
+def _serve(messages: "connection.Connection[Any, Any]", parent: int) -> None:
+    """Run the bundles that come from the parent process; this is the worker process."""
+    # Ctrl-C reaches every process of the terminal; the parent decides what happens.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What a learner prints must not end up inside the results that the parent prints.
+    sys.stdout = sys.stderr
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+    while True:
+        bundle, out = messages.recv()
+        messages.send(_run_remotely(bundle, out, messages.send))
+
+
+def _end_with_parent(parent: int) -> None:
+    """End this process when its parent has been killed, which nothing else would tell it.
+
+    The parent passes its own pid: if it was killed while this process was still importing modules,
+    `os.getppid` already returns the pid of another process.
+    """
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
 
 
 @contextlib.contextmanager
@@ -209,46 +336,3 @@ def _single_threaded() -> Iterator[None]:
             os.environ.pop(name)
             if value is not None:
                 os.environ[name] = value
-
-
-def _begin_worker(events: "multiprocessing.Queue[Event]") -> None:
-    global _events
-    _events = events
-    # Ctrl-C reaches every process of the terminal; the parent decides what happens.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What a learner prints must not end up inside the results that the parent prints.
-    sys.stdout = sys.stderr
-    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
-
-
-def _end_with_parent(parent: int) -> None:
-    """End this process when its parent has been killed, which nothing else would tell it."""
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
-
-
-class WorkerError(Exception):
-    """A learner failed in a worker process; the text is its traceback."""
-
-
-def _work(bundle: Sequence[Job], out: Path) -> list[Path]:
-    try:
-        return _paths(bundle, out, _events.put if _events is not None else lambda event: None)
-    except OnwardError:
-        raise
-    except Exception:  # noqa: BLE001 (it is passed on, as text)
-        # Not every exception survives the way to another process; its text does.
-        raise WorkerError(traceback.format_exc()) from None
-
-
-def _paths(bundle: Sequence[Job], out: Path, send: Watch) -> list[Path]:
-    """Run a bundle for another process: events go there in words, records as their folders."""
-    records = _run(bundle, out, lambda event: send(replace(event, learner=None, outputs=None)))
-    return [record.path for record in records if record.path is not None]
-
-
-def _pass_on(events: "multiprocessing.Queue[Event]", watch: Watch) -> None:
-    with contextlib.suppress(queue.Empty):
-        while True:
-            watch(events.get_nowait())

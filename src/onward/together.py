@@ -2,18 +2,21 @@
 
 import contextlib
 import os
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from onward.benchmarks import retrained
 from onward.budget import Budget
-from onward.errors import DivergedError
-from onward.learners import choose
+from onward.crew import contained
+from onward.failures import FailedRun, all_or_raise
+from onward.learners import choose, name_of
 from onward.loop import Loop
 from onward.results.record import RunRecord
-from onward.turns import Turn, Watch, noted
+from onward.turns import Turn, Watch
 from onward.types import Benchmark, View
+
+Play = Generator[Turn, None, None]
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,9 @@ def run_together(
     the time that they share is charged to them in equal parts. Runs that are complete are left
     alone, and those that are behind after an interruption catch up first.
 
+    A run that raises an exception does not end the others. Once they are finished, a
+    `onward.failures.RunsFailedError` has the records of those and the failures.
+
     Parameters
     ----------
     benchmark
@@ -79,45 +85,64 @@ def run_together(
     [0.1, 1.0]
     """
     stream = benchmark.stream(seed)
-    made = [
-        Loop(
-            retrained(benchmark, variant.training),
-            stream,
-            choose(variant.method, variant.options, benchmark),
-            seed,
-            variant.limits,
-            tuned=variant.tuned,
-            keep_predictions=keep_predictions,
-            allow_unmetered=variant.allow_unmetered,
-            checkpoint_seconds=checkpoint_seconds,
-            watch=watch,
-        )
-        for variant in variants
-    ]
+    # By the place of the variant: its run, or why there is none.
+    made: list[Loop | FailedRun] = []
+    for variant in variants:
+        try:
+            loop = Loop(
+                retrained(benchmark, variant.training),
+                stream,
+                choose(variant.method, variant.options, benchmark),
+                seed,
+                variant.limits,
+                tuned=variant.tuned,
+                keep_predictions=keep_predictions,
+                allow_unmetered=variant.allow_unmetered,
+                checkpoint_seconds=checkpoint_seconds,
+                watch=watch,
+            )
+        except Exception as error:  # noqa: BLE001 (it is reported when the others are finished)
+            made.append(FailedRun.of(contained(error), name_of(variant.method), seed))
+        else:
+            made.append(loop)
     # Two variants that ask for the same are one run.
-    loops = {loop.spec.hash: loop for loop in made}
+    loops = {loop.spec.hash: loop for loop in made if isinstance(loop, Loop)}
+    failed: dict[str, FailedRun] = {}
     with contextlib.ExitStack() as stack:
+        plays: dict[Play, Loop] = {}
         # In one order for everybody: two processes cannot wait for each other.
-        for name in sorted(loops):
-            stack.enter_context(loops[name].opened(out))
-        _in_lock_step([stack.enter_context(contextlib.closing(loops[n].play())) for n in loops])
-        return [loops[loop.spec.hash].record() for loop in made]
+        for name, loop in sorted(loops.items()):
+            try:
+                stack.enter_context(loop.opened(out))
+            except Exception as error:  # noqa: BLE001 (it is reported when the others are finished)
+                failed[name] = loop.failed(contained(error), out)
+            else:
+                plays[stack.enter_context(contextlib.closing(loop.play()))] = loop
+
+        def fail(play: Play, error: Exception) -> None:
+            failed[plays[play].spec.hash] = plays[play].failed(error, out)
+
+        _in_lock_step(list(plays), fail)
+
+        def result(run: Loop | FailedRun) -> RunRecord | FailedRun:
+            if isinstance(run, FailedRun):
+                return run
+            return failed.get(run.spec.hash) or loops[run.spec.hash].record()
+
+        return all_or_raise([result(run) for run in made])
 
 
-def _in_lock_step(plays: Sequence[Generator[Turn, None, None]]) -> None:
+def _in_lock_step(plays: Sequence[Play], fail: Callable[[Play, Exception], None]) -> None:
     """Take the turns of all runs, those that stand at one place of the stream together.
 
-    A run that diverges leaves the others to their end; then it is told.
+    A run that raises an exception leaves the others to their end; `fail` is called with both.
     """
-    diverged: list[DivergedError] = []
 
-    def next_turn(
-        play: Generator[Turn, None, None], failed: DivergedError | None = None
-    ) -> Turn | None:
+    def next_turn(play: Play, failure: Exception | None = None) -> Turn | None:
         try:
-            return next(play, None) if failed is None else play.throw(failed)
-        except DivergedError as error:
-            diverged.append(error)
+            return next(play, None) if failure is None else play.throw(failure)
+        except Exception as error:  # noqa: BLE001 (it is passed on)
+            fail(play, contained(error))
             return None
 
     due = {play: turn for play in plays if (turn := next_turn(play))}
@@ -125,27 +150,28 @@ def _in_lock_step(plays: Sequence[Generator[Turn, None, None]]) -> None:
         at = min(turn.at for turn in due.values())
         now = {play: turn for play, turn in due.items() if turn.at == at}
         failures = _take(list(now.values()))
-        for play, failed in zip(now, failures, strict=True):
-            turn = next_turn(play, failed)
+        for play, failure in zip(now, failures, strict=True):
+            turn = next_turn(play, failure)
             if turn is None:
                 del due[play]
             else:
                 due[play] = turn
-    if diverged:
-        raise diverged[0]
 
 
-def _take(turns: Sequence[Turn]) -> list[DivergedError | None]:
-    """Make the calls of learn; return for each why it went no further, if it diverged."""
+def _take(turns: Sequence[Turn]) -> list[Exception | None]:
+    """Make the calls of learn; return the exception of each that failed."""
     from onward.train.learner import GradientLearner, learn_together  # torch, when it is needed
 
     calls: dict[int, tuple[GradientLearner, View, Budget]] = {}
+    failures: list[Exception | None] = [None] * len(turns)
     for place, turn in enumerate(turns):
         if isinstance(turn.learner, GradientLearner):
             calls[place] = (turn.learner, turn.view, turn.budget)
-        else:
+            continue
+        try:
             turn.take()
-    with noted("; ".join(turns[place].where for place in calls)):
-        found = dict(zip(calls, learn_together(list(calls.values())), strict=True))
-    failures = [found.get(place) for place in range(len(turns))]
-    return [error and turn.located(error) for turn, error in zip(turns, failures, strict=True)]
+        except Exception as error:  # noqa: BLE001 (it is returned)
+            failures[place] = contained(error)
+    for place, failure in zip(calls, learn_together(list(calls.values())), strict=True):
+        failures[place] = failure
+    return failures

@@ -11,7 +11,8 @@ import numpy as np
 from pydantic import ValidationError
 
 from onward.benchmarks import Source
-from onward.errors import DivergedError, OnwardError, unknown
+from onward.errors import OnwardError, unknown
+from onward.failures import FailedRun, RunsFailedError
 from onward.files import storage, write_atomic
 from onward.learners import choose
 from onward.results.record import RunRecord
@@ -127,18 +128,21 @@ def tune(
             break
         group = groups.pop(0)
         jobs = [job for settings in group for job in plan.jobs(settings)]
+        found: Sequence[RunRecord | FailedRun]
         try:
-            records = sweep(jobs, out / "results", workers=workers, watch=watch)
-        except DivergedError:
-            if len(group) > 1:
-                # One by one, to see which; those that are complete are not run again.
-                groups = [[settings] for settings in group] + groups
-            else:
-                candidates.append(_diverged(group[0], candidates, len(seeds)))
-            continue
+            found = sweep(jobs, out / "results", workers=workers, watch=watch)
+        except RunsFailedError as error:
+            if not all(failed.diverged for failed in error.failed):
+                raise
+            found = error.results
         for place, settings in enumerate(group):
-            mine = records[place * len(seeds) : (place + 1) * len(seeds)]
-            candidates.append(_candidate(settings, mine))
+            mine = found[place * len(seeds) : (place + 1) * len(seeds)]
+            records = [run for run in mine if isinstance(run, RunRecord)]
+            if len(records) == len(mine):
+                candidates.append(_candidate(settings, records))
+                used = records[0].spec.periods
+            else:
+                candidates.append(_diverged(settings, candidates, len(seeds)))
     finished = [candidate for candidate in candidates if candidate.score is not None]
     if not finished:
         reason = "each one diverged" if candidates else f"the budget {limits} does not pay for one"
@@ -148,7 +152,7 @@ def tune(
     tuned = Tuned(
         tuned_for=_what_counts(source, method, grid),
         method=method,
-        periods=records[0].spec.periods,
+        periods=used,
         seeds=list(seeds),
         grid={name: list(values) for name, values in grid.items()},
         limits=limits,

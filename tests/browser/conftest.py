@@ -5,14 +5,12 @@ loop makes for itself are allowed here, and the tests count every request that a
 """
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+import system
 
 
 @pytest.fixture(autouse=True)
@@ -25,13 +23,11 @@ def browser() -> Iterator[Any]:
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed: pip install onward[browser]"
     )
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip(f"no browser: none of {', '.join(BROWSERS)} is on the path")
+    system.require("chromium")
     # A container's root has no sandbox for Chromium to enter; everybody else has.
     sandbox = os.geteuid() != 0
     with playwright.sync_playwright() as driver:
-        made = driver.chromium.launch(executable_path=found, chromium_sandbox=sandbox)
+        made = driver.chromium.launch(executable_path=system.browser(), chromium_sandbox=sandbox)
         yield made
         made.close()
 

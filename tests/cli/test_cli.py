@@ -1,4 +1,5 @@
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -183,6 +184,33 @@ def test_a_users_file_is_run_and_its_mistakes_are_told(onward: Terminal, tmp_pat
         assert (code, message in err) == (2, True), err
 
 
+def test_failed_runs_are_listed_after_the_table_of_the_others(
+    onward: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    bad, broken = Path("bad.py"), Path("broken.py")
+    bad.write_text(
+        "class Bad:\n"
+        "    def learn(self, view, budget): raise ValueError('boom')\n"
+        "    def predict(self, view): return []\n"
+    )
+    broken.write_text("import no_such_module\n")
+    methods = ("--method", "nap", "--method", "bad.py:Bad", "--method", "broken.py:Mine")
+    code, text, err = onward(*RUN, *methods, "--jobs", "2", "--out", "out")
+    assert code == 1
+    assert "nap" in text
+    assert "2 of 3 runs failed; the others are finished:" in err
+    assert f"ValueError: boom ({bad.absolute()}, line 2). Traceback: out/" in err
+    assert "broken.py, line 1, cannot be imported: ModuleNotFoundError" in err
+    assert "Traceback (most recent call last)" not in err
+    fixed = "import numpy as np\n" + bad.read_text().replace("raise ValueError('boom')", "pass")
+    bad.write_text(fixed.replace("[]", "np.zeros(len(view), int)"))
+    code, text, err = onward(*RUN, *methods, "--jobs", "1", "--out", "out", "--json")
+    assert code == 2
+    assert {run["method"] for run in json.loads(text)} == {"nap", "Bad"}
+    assert "1 of 3 runs failed" in err
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -265,6 +293,38 @@ def test_ctrl_c_leaves_a_resumable_folder_and_says_how_to_go_on(tmp_path: Path) 
     assert "Traceback" not in err
     finished = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "resumed where it had stopped" in finished.stderr
+
+
+def test_ctrl_c_stops_the_workers(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "onward", *RUN, "--method", "cumulative", "--recipe", "paper"]
+    command += ["--out", str(tmp_path), "--seeds", "0-1", "--jobs", "2"]
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    while len(list(tmp_path.rglob("spec.json"))) < 2:
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130
+    assert "the same command goes on where it stopped" in err
+    assert "Traceback" not in err
+    deadline = time.monotonic() + 60
+    while _has_processes(process.pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _has_processes(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def test_importing_onward_is_light() -> None:

@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from system import require
 from typer.testing import CliRunner
 
 from onward.cli import app
@@ -234,9 +235,8 @@ def _renamed(path: Path, name: str) -> Path:
 
 @pytest.mark.slow
 def test_spark_writes_the_same_files(tmp_path: Path) -> None:
-    pytest.importorskip("pyspark", reason="Spark is not installed")
-    if shutil.which("java") is None:
-        pytest.skip("there is no Java, which Spark needs")
+    pytest.importorskip("pyspark", reason="Spark is not installed: pip install pyspark")
+    require("java")
     pool, snapshots = write_raw(tmp_path / "raw")
     more = tmp_path / "more.csv"
     lines = [

@@ -3,7 +3,6 @@ import functools
 import gzip
 import json
 import random
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from metadata_rows import dropped_of, rows_of, write_lines, yfcc_line
+from system import require
 
 from onward.curate import cutting, on_polars, pool, reading, rules
 from onward.curate.pool import PoolOptions, make_pool
@@ -424,9 +424,8 @@ def files(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.slow
 def test_spark_writes_the_same_files(tmp_path: Path) -> None:
-    pytest.importorskip("pyspark", reason="Spark is not installed")
-    if shutil.which("java") is None:
-        pytest.skip("there is no Java, which Spark needs")
+    pytest.importorskip("pyspark", reason="Spark is not installed: pip install pyspark")
+    require("java")
     lines = [line for seed in range(3) for line, _ in hostile_lines(seed)]
     write_lines(tmp_path / "yfcc", [yfcc_line("1", "1200000001"), *lines])
     rows = [

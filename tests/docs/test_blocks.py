@@ -1,5 +1,6 @@
 """Every code block of every page is run, or stands in the list of those that are not."""
 
+import re
 import shlex
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 import typer.main
 from blocks import Block, blocks, written_pages
 from reader import Reader
+from system import NEEDS, Need, missing
 
 from guide.pages import generated
 from onward.benchmarks import BENCHMARKS
@@ -82,17 +84,62 @@ def test_commands_that_are_not_run_are_commands(page: str) -> None:
     "page", [page for page in PAGES if page != "README.md" and any(not b.slow for b in _of(page))]
 )
 def test_a_page_is_true(page: str, reader: Reader) -> None:
-    for block in _of(page):
-        if block.reason is None and not block.slow:
-            reader.follow(block)
+    _follow([block for block in _of(page) if not block.slow], reader)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if any(b.slow for b in _of(page))])
 def test_a_page_is_true_to_its_end(page: str, reader: Reader) -> None:
-    for block in _of(page):
-        if block.reason is None:
+    _follow(_of(page), reader)
+
+
+def test_every_need_of_a_block_is_known() -> None:
+    needs = {name for page in PAGES for block in _of(page) for name in block.needs}
+    assert needs
+    assert needs <= NEEDS.keys()
+
+
+PAGE_WITH_A_NEED = """
+<!-- needs: wordnet, java -->
+```python
+raise AssertionError("run without WordNet")
+```
+
+```python
+after = True
+```
+"""
+
+
+def test_a_block_whose_need_is_missing_is_left_out_and_the_page_is_skipped_with_the_reason(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(NEEDS, "wordnet", Need(lambda: False, "wordnet-base"))
+    monkeypatch.setitem(NEEDS, "java", Need(lambda: True, "default-jre-headless"))
+    found = blocks("page.md", PAGE_WITH_A_NEED)
+    followed: list[Block] = []
+    monkeypatch.setattr(reader, "follow", followed.append)
+    reason = "page.md:3: wordnet is not installed. On Debian: apt-get install wordnet-base"
+    with pytest.raises(pytest.skip.Exception, match=re.escape(reason)):
+        _follow(found, reader)
+    assert followed == found[1:]
+    monkeypatch.setitem(NEEDS, "wordnet", Need(lambda: True, "wordnet-base"))
+    followed.clear()
+    _follow(found, reader)
+    assert followed == found
+
+
+def _follow(page: list[Block], reader: Reader) -> None:
+    """Run blocks; if the system lacks what some need, run the others, and skip with the reason."""
+    skipped = []
+    for block in page:
+        lacking = [reason for name in block.needs if (reason := missing(name))]
+        if lacking:
+            skipped.append(f"{block}: {'; '.join(lacking)}")
+        elif block.reason is None:
             reader.follow(block)
+    if skipped:
+        pytest.skip(". ".join(skipped))
 
 
 @pytest.mark.parametrize(

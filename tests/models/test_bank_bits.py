@@ -27,8 +27,11 @@ def test_a_probe_learns_the_same_bits_whoever_stands_beside_it(
         probe.backward(slope)
         gradients.append([p.grad.clone() for p in probe.parameters.values() if p.grad is not None])
     bank = WideProbes(probes)
-    together = bank.forward(inputs)
-    bank.backward([Loss(slope, float) for slope in slopes])
+    bank.forward(inputs)
+    together = [bank.outputs(place) for place in range(heads)]
+    for place, slope in enumerate(slopes):
+        bank.backward(place, Loss(slope, float))
+    bank.gradients()
     torch.set_num_threads(before)
     for one, other in zip(alone, together, strict=True):
         assert torch.equal(one, other)

@@ -2,7 +2,8 @@
 
 A comment is ``<!-- slow -->``, ``<!-- given: name, name -->`` (what a test lays out beforehand),
 ``<!-- file: name -->`` (the block is that file), ``<!-- exit code: 2 -->``, ``<!-- output -->``
-(what the command before it prints) or ``<!-- not run: reason -->``; commas separate several.
+(what the command before it prints), ``<!-- needs: name, name -->`` (what the system must have, by
+the names of `system.NEEDS`) or ``<!-- not run: reason -->``; commas separate several.
 """
 
 import re
@@ -14,7 +15,7 @@ _BLOCK = re.compile(
     r"(?:^<!-- (?P<said>[^\n]*) -->\n)?^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-_WORDS = ("slow", "given", "file", "exit code", "output", "not run")
+_WORDS = ("slow", "given", "file", "exit code", "output", "needs", "not run")
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,11 @@ class Block:
     def reason(self) -> str | None:
         """Why it is not run, if it is not."""
         return self.said.get("not run")
+
+    @property
+    def needs(self) -> list[str]:
+        """The names of what the system must have to run it."""
+        return re.findall(r"[^,\s]+", self.said.get("needs", ""))
 
     @property
     def commands(self) -> list[str]:

@@ -9,6 +9,7 @@ from safetensors.numpy import load_file
 import onward
 from onward.benchmarks import retrained
 from onward.errors import DivergedError
+from onward.failures import RunsFailedError
 from onward.methods.finetune import Finetune
 from onward.results.check import check_folder
 from onward.results.read import checkpoints, find_folders, read_manifest, read_scores
@@ -79,8 +80,12 @@ def test_a_huge_learning_rate_is_named(emoji: Benchmark) -> None:
 def test_those_beside_it_go_to_their_end(emoji: Benchmark, tmp_path: Path) -> None:
     emoji = retrained(emoji, {"epochs": 20})
     rates = [Variant("finetune", training={"learning_rate": rate}) for rate in (1e38, 1.0, 0.5)]
-    with pytest.raises(DivergedError, match="1e\\+38"):
+    with pytest.raises(
+        RunsFailedError, match=r"learning period .*: DivergedError: .* 1e\+38"
+    ) as found:
         run_together(emoji, rates, 0, tmp_path / "together")
+    assert [failed.diverged for failed in found.value.failed] == [True]
+    assert [record.complete for record in found.value.records] == [True, True]
     for variant in rates[1:]:
         onward.run(retrained(emoji, variant.training), "finetune", 0, tmp_path / "alone")
     alone = {folder.name: _tested(folder) for folder in find_folders(tmp_path / "alone")}

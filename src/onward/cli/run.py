@@ -1,9 +1,11 @@
 """``onward run``: run methods on a benchmark."""
 
+import contextlib
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 
 from onward.benchmarks import Source
@@ -22,9 +24,11 @@ from onward.cli.runs import (
 )
 from onward.cli.source import with_source
 from onward.cli.voice import only_once
+from onward.errors import MethodImportError
+from onward.failures import RunsFailedError
 from onward.learners import choose
 from onward.report.formats import to_json
-from onward.report.summary import by_setting, summarise
+from onward.report.summary import Summary, by_setting, summarise
 from onward.report.terminal import tables
 from onward.report.verdict import findings
 from onward.sweep import Job, benchmark_of, cores, sweep
@@ -65,7 +69,7 @@ def run(
     """Run methods on a benchmark, or finish what was begun.
 
     A run that is complete is not run again. After Ctrl-C or a kill, the same command goes on
-    where it stopped.
+    where it stopped. A run that fails does not end the others; the same command tries it again.
     """
     options, limits = parse_pairs(option or [], "option"), parse_budget(budget or [])
     Budget(limits)
@@ -76,7 +80,10 @@ def run(
         options = {**chosen.options, **options}
     sources = {name: source.fitting(name) for name in method}
     for name, its_own in sources.items():
-        choose(name, options, benchmark_of(its_own))
+        # A mistake in the command is refused before any run begins. An error in a method's file
+        # fails the runs of that method only.
+        with contextlib.suppress(MethodImportError):
+            choose(name, options, benchmark_of(its_own))
     made = benchmark_of(sources[method[0]])
     wanted = [
         Job(
@@ -100,24 +107,39 @@ def run(
             before.append(event.spec.hash)
         watch(event)
 
+    failure: RunsFailedError | None = None
     with resumable(out), live(len(wanted), len(made.stream(wanted[0].seed))) as watch:
-        records = sweep(wanted, out, workers=jobs or cores(), watch=note, on=on)
-    only_once()
+        try:
+            records = sweep(wanted, out, workers=jobs or cores(), watch=note, on=on)
+        except RunsFailedError as error:
+            failure, records = error, error.records
+    if failure is None:
+        only_once()
+    elif not records:
+        raise failure
     summaries = summarise(records, metric or ())
     if as_json:
         print_json(to_json(summaries))
-        return
-    screen = console()
-    tell(screen, made.card)
-    for name, its_own in sources.items():
-        if its_own != source:
-            model = its_own.options["model"]
-            screen.print(f"{escape(name)} needs images: it trains a {model}, see --model")
+    else:
+        screen = console()
+        tell(screen, made.card)
+        for name, its_own in sources.items():
+            if its_own != source:
+                model = its_own.options["model"]
+                screen.print(f"{escape(name)} needs images: it trains a {model}, see --model")
+        _print(screen, summaries)
+        if before:
+            screen.print(
+                f"{len(before)} of {len(wanted)} runs were complete already: not run again"
+            )
+        screen.print(f"results in {out}")
+    if failure is not None:
+        raise failure
+
+
+def _print(screen: Console, summaries: list[Summary]) -> None:
     for table in tables(summaries):
         screen.print(table)
     if len(summaries) > 1:
         for finding in findings(by_setting(summaries), None):
             screen.print(f"[bold]{finding.question}[/] {escape(finding.answer)}")
-    if before:
-        screen.print(f"{len(before)} of {len(wanted)} runs were complete already: not run again")
-    screen.print(f"results in {out}")

@@ -64,11 +64,14 @@ def live(runs: int, periods: int) -> Iterator[Watch]:
         elif event.kind in ("done", "done before"):
             done[run] = periods
             finished.add(run)
+        elif event.kind == "failed":
+            # The bar goes on without what this run will not do.
+            done[run] = periods
         if event.scores:
             metric, value = next(iter(event.scores[0].scores.items()))
             shown = "—" if value is None else f"{value:.3f}"
             progress.update(bar, last=f"last {metric} {shown}")
-        if event.kind in ("waiting", "resumed", "replayed"):
+        if event.kind in _NOTES:
             note = _NOTES[event.kind].format(name=name)
             progress.console.print(note, highlight=False)
         progress.update(bar, completed=sum(done.values()), runs_done=len(finished))
@@ -81,4 +84,5 @@ _NOTES = {
     "waiting": "{name}: another process is running this; waiting for it",
     "resumed": "{name}: resumed where it had stopped",
     "replayed": "{name}: no checkpoint to go on from, so it learns again from the first period",
+    "failed": "{name}: failed",
 }

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from onward.results.collect import LeftOut
+from onward.results.folder import TRACEBACK
 
 
 def say_skipped(left_out: Sequence[LeftOut], unfinished: int) -> None:
@@ -19,4 +20,8 @@ def say_skipped(left_out: Sequence[LeftOut], unfinished: int) -> None:
         screen.print(f"{folders} could not be read and {be} left out", soft_wrap=True)
     if unfinished:
         runs = "1 unfinished run is" if unfinished == 1 else f"{unfinished} unfinished runs are"
-        screen.print(f"{runs} left out; run the same command again to finish", soft_wrap=True)
+        screen.print(
+            f"{runs} left out; run the same command again to finish. The folder of a run that "
+            f"failed has its {TRACEBACK}",
+            soft_wrap=True,
+        )

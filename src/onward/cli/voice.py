@@ -18,7 +18,7 @@ _SHARED = ("run", "reproduce")
 
 @contextlib.contextmanager
 def one_voice(command: str | None) -> Iterator[None]:
-    """End with one message and exit code 2 for a user's mistake, whoever notices it.
+    """End with one message and the exit code of an `OnwardError`, whoever notices it.
 
     Not every command can be shared out among processes.
     """
@@ -29,7 +29,7 @@ def one_voice(command: str | None) -> Iterator[None]:
             return
     except OnwardError as error:
         _say(error)
-        sys.exit(2)
+        sys.exit(error.exit_code)
     except RuntimeError as error:
         if "home directory" not in str(error):
             raise
@@ -64,7 +64,7 @@ def one_voice(command: str | None) -> Iterator[None]:
         if team.first_to_fail():
             with contextlib.redirect_stderr(aloud):
                 _say(error)
-        sys.exit(2)
+        sys.exit(error.exit_code)
     except Exception:  # noqa: BLE001 (it is shown as it is, once)
         if team.first_to_fail():
             traceback.print_exc(file=aloud)

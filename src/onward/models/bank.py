@@ -12,13 +12,23 @@ from onward.types import Loss
 
 
 class Bank(Protocol):
-    """Several models on one batch: the outputs of all, then the gradients of all."""
+    """Several models on one batch: the outputs of each, its loss, then the gradients of all.
 
-    def forward(self, inputs: torch.Tensor) -> Sequence[torch.Tensor]:
-        """Return the outputs of each model for a step of training."""
+    Whatever one model or its loss can raise is raised by a call for that model alone: the others go
+    on with the same batch.
+    """
 
-    def backward(self, losses: Sequence[Loss]) -> None:
-        """Turn one loss per model into gradients."""
+    def forward(self, inputs: torch.Tensor) -> None:
+        """Begin a step of training on this batch."""
+
+    def outputs(self, place: int) -> torch.Tensor:
+        """Return the outputs of one model for the batch."""
+
+    def backward(self, place: int, loss: Loss) -> None:
+        """Take the loss of one model."""
+
+    def gradients(self) -> None:
+        """Set the gradients of the models whose losses were taken."""
 
     def release(self) -> None:
         """Let every model go its own way."""
@@ -38,14 +48,20 @@ class OneByOne:
     def __init__(self, models: Sequence[Model]) -> None:
         self._models = models
 
-    def forward(self, inputs: torch.Tensor) -> Sequence[torch.Tensor]:
-        """Return the outputs of each model."""
-        return [model.forward(inputs) for model in self._models]
+    def forward(self, inputs: torch.Tensor) -> None:
+        """Take the batch."""
+        self._inputs = inputs
 
-    def backward(self, losses: Sequence[Loss]) -> None:
-        """Turn each slope into a gradient."""
-        for model, loss in zip(self._models, losses, strict=True):
-            model.backward(loss.slope, loss.feature_slope)
+    def outputs(self, place: int) -> torch.Tensor:
+        """Return the outputs of one model."""
+        return self._models[place].forward(self._inputs)
+
+    def backward(self, place: int, loss: Loss) -> None:
+        """Turn the slope of one model into its gradient."""
+        self._models[place].backward(loss.slope, loss.feature_slope)
+
+    def gradients(self) -> None:
+        """Do nothing: each model has its gradient."""
 
     def release(self) -> None:
         """Do nothing: they have been on their own."""
@@ -73,29 +89,33 @@ class WideProbes:
             for probe, start in zip(probes, ends[:-1], strict=True)
         ]
 
-    def forward(self, inputs: torch.Tensor) -> Sequence[torch.Tensor]:
-        """Return the logits of each probe."""
+    def forward(self, inputs: torch.Tensor) -> None:
+        """Compute the logits of all probes."""
         self._inputs = inputs
         for probe in self._probes:
             probe.seen = inputs
         if len(inputs) > len(self._logits):
             self._logits = torch.empty(len(inputs), len(self._bias))
             self._slope = torch.zeros_like(self._logits)
-        logits = torch.addmm(self._bias, inputs, self._weight.t(), out=self._logits[: len(inputs)])
-        return [logits[:, rows] for rows in self._rows]
+        torch.addmm(self._bias, inputs, self._weight.t(), out=self._logits[: len(inputs)])
 
-    def backward(self, losses: Sequence[Loss]) -> None:
-        """Set the gradients of all probes; nothing lies below their features."""
-        slopes: list[torch.Tensor] = [loss.slope for loss in losses]
-        together = self._slope[: len(self._inputs)]
-        for rows, slope in zip(self._rows, slopes, strict=True):
-            together[:, rows] = slope
-        torch.mm(together.t(), self._inputs, out=self._gradient)
-        for probe, rows, slope in zip(self._probes, self._rows, slopes, strict=True):
-            probe.parameters["weight"].grad = self._gradient[rows]
-            # Not one sum over all columns: that adds in another order, and a probe is to learn the
-            # same, bit for bit, whoever stands beside it.
-            probe.parameters["bias"].grad = slope.sum(0)
+    def outputs(self, place: int) -> torch.Tensor:
+        """Return the logits of one probe."""
+        return self._logits[: len(self._inputs), self._rows[place]]
+
+    def backward(self, place: int, loss: Loss) -> None:
+        """Take the slope of one probe; nothing lies below its features."""
+        rows, slope = self._rows[place], loss.slope
+        self._slope[: len(self._inputs), rows] = slope
+        parameters = self._probes[place].parameters
+        parameters["weight"].grad = self._gradient[rows]
+        # Not one sum over all columns: that adds in another order, and a probe is to learn the
+        # same, bit for bit, whoever stands beside it.
+        parameters["bias"].grad = slope.sum(0)
+
+    def gradients(self) -> None:
+        """Set the gradients of all weights."""
+        torch.mm(self._slope[: len(self._inputs)].t(), self._inputs, out=self._gradient)
 
     def release(self) -> None:
         """Give each probe rows of its own."""

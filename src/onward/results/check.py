@@ -7,6 +7,7 @@ from pathlib import Path
 
 from onward.errors import DamagedFolderError, OnwardError, first_few
 from onward.results.check_rules import Rules, broken_rules
+from onward.results.folder import TRACEBACK
 from onward.results.keys import Key, Keys, known_keys, named_test
 from onward.results.predictions import POOLED
 from onward.results.read import (
@@ -116,10 +117,14 @@ def check_run(folder: Path, keys: Keys | None = None, rules: Rules | None = None
         *_checkpoint_ahead(record),
     ]
     if not manifest.complete:
-        problems.append(
-            f"the run is not finished: {len({s.learned_upto for s in record.scores})} of "
-            f"{len(spec.periods)} periods are tested. Run the same command again"
-        )
+        done = f"{len({s.learned_upto for s in record.scores})} of {len(spec.periods)} periods"
+        advice = "Run the same command again"
+        if (folder / TRACEBACK).is_file():
+            advice = (
+                f"It failed, see {TRACEBACK} there. {advice}; if you have changed the file of its "
+                "method since then, that is another run: delete this folder"
+            )
+        problems.append(f"the run is not finished: {done} are tested. {advice}")
     if spec.task not in TASKS:
         problems.append(f"expected a known task kind, found {spec.task!r}")
         return CheckedRun(folder, tuple(problems), spec)

@@ -28,6 +28,9 @@ from onward.results.read import (
 from onward.results.schema import Cost, Environment, Manifest, Point, Progress, RunSpec, Score
 from onward.types import Rows
 
+TRACEBACK = "error.txt"
+"""The file of a run folder with the traceback of the last failure, until the run is complete."""
+
 
 class RunFolder:
     """Writes one run's folder; make it with `open_folder`."""
@@ -94,6 +97,8 @@ class RunFolder:
 
     def finish(self, cost: Cost) -> None:
         """Commit the cost and call the run complete."""
+        with storage(self.path):
+            (self.path / TRACEBACK).unlink(missing_ok=True)
         self._write("cost.json", cost.model_dump_json(indent=1).encode())
         self.log("finished")
         self._commit("cost.json", complete=True)
@@ -175,16 +180,28 @@ def replace_checkpoint(folder: Path, fill: Callable[[Path], None]) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
+def folder_of(out: Path, spec: RunSpec) -> Path:
+    """Return the folder of a spec: ``<benchmark>/<method>/<spec hash>`` below `out`."""
+    return out / spec.benchmark / spec.method / spec.hash
+
+
+def write_traceback(folder: Path, text: str) -> Path:
+    """Write why a run failed into its folder, and return the file."""
+    with storage(folder):
+        write_atomic(folder / TRACEBACK, text.encode())
+    return folder / TRACEBACK
+
+
 @contextlib.contextmanager
 def open_folder(
     out: Path, spec: RunSpec, environment: Environment, on_wait: Callable[[], None]
 ) -> Iterator[RunFolder]:
     """Open the folder of a spec for writing, alone.
 
-    It is ``<benchmark>/<method>/<spec hash>`` below `out`. The environment is noted if the run
-    begins here. If another process is at it, `on_wait` is called before waiting for that one.
+    The environment is noted if the run begins here. If another process is at it, `on_wait` is
+    called before waiting for that one.
     """
-    path = out / spec.benchmark / spec.method / spec.hash
+    path = folder_of(out, spec)
     with contextlib.ExitStack() as stack:
         with storage(path):
             stack.enter_context(locked(path / ".lock", on_wait))

@@ -8,6 +8,7 @@
 ``predictions/i.parquet`` the decisions after period i: test, tested_on, id, target, decision
 ``cost.json``             `Cost`, once the run is complete
 ``log.jsonl``             what happened when, for people; never read back, not in the manifest
+``error.txt``             the traceback of the last failure, until the run is complete
 ``checkpoint/``           the newest state of the learner and the loop
 ``manifest.json``         `Manifest`: size and hash of everything above that is committed
 ========================  =========================================================

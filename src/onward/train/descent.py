@@ -8,8 +8,9 @@ import numpy as np
 import torch
 
 from onward.budget import Budget, working
+from onward.crew import contained
 from onward.errors import BudgetSpentError, DivergedError
-from onward.models.bank import side_by_side
+from onward.models.bank import Bank, side_by_side
 from onward.models.model import Model
 from onward.models.spread import OwnRows
 from onward.pairs import as_bytes
@@ -18,7 +19,7 @@ from onward.train.optimizers import clip, optimizer
 from onward.train.recipe import Recipe
 from onward.train.steps import Inputs, Steps
 from onward.train.validation import Validation
-from onward.types import Loss
+from onward.types import Loss, Rows
 
 # After so many steps it is looked whether numbers are still finite: what is not stays so.
 _LOOKED_AT = 8
@@ -75,7 +76,7 @@ class Descent:
             replacement=recipe.replacement,
         )
         self.total = self._steps_affordable() if training.epoch else 0
-        self.diverged: DivergedError | None = None
+        self.failed: Exception | None = None
 
     @property
     def velocity(self) -> dict[str, torch.Tensor]:
@@ -131,7 +132,11 @@ class Descent:
     @property
     def waiting(self) -> bool:
         """Whether there are steps to take."""
-        return self.done < self.total and self.diverged is None
+        return self.done < self.total and self.failed is None
+
+    def fail(self, error: Exception) -> None:
+        """Take no further step: this call of `learn` ends with an exception, the others go on."""
+        self.failed = contained(error)
 
     def look_at(self, loss: Loss) -> None:
         """See now and then whether a loss is still finite, before weights move along its slope."""
@@ -140,14 +145,14 @@ class Descent:
         slopes = [slope for slope in (loss.slope, loss.feature_slope) if slope is not None]
         # A sum is finite only if all that it adds is, and takes a twentieth of asking each.
         if not all(math.isfinite(float(slope.detach().sum())) for slope in slopes):
-            self.diverged = self._divergence("the slope of the loss")
+            self.fail(self._divergence("the slope of the loss"))
 
-    def failure(self) -> DivergedError | None:
-        """Return what is wrong if weights are no longer finite, or would not be: none to keep."""
+    def failure(self) -> Exception | None:
+        """Return the exception that ended this call, also if weights are no longer finite."""
         weights = self.model.parameters.values()
-        if self.diverged is None and not all(math.isfinite(float(w.sum())) for w in weights):
-            self.diverged = self._divergence("a weight")
-        return self.diverged
+        if self.failed is None and not all(math.isfinite(float(w.sum())) for w in weights):
+            self.fail(self._divergence("a weight"))
+        return self.failed
 
     def _divergence(self, what: str) -> DivergedError:
         return DivergedError(
@@ -161,6 +166,14 @@ class Descent:
         macs = int(self.model.macs * self.training.forwards * samples)
         self.budget.spend(iterations=1, macs=macs, batch_size=samples, new_in_batch=new)
 
+    def share(self, positions: Rows, new: int) -> None:
+        """Pay for the next step, whose batch another one has read."""
+        try:
+            self.spend(len(positions), new)
+            self.training.view.count(positions)
+        except Exception as error:  # noqa: BLE001 (`failure` returns it)
+            self.fail(error)
+
     def move(self, batch: Step) -> None:
         """Finish a step whose gradient is there."""
         self.method.gradient(batch)
@@ -173,11 +186,11 @@ class Descent:
         self._pause()
 
     def _pause(self) -> None:
-        """Let all of it be saved, unless that finds that it is not worth saving."""
+        """Let all of it be saved; the step is done, whether or not that fails."""
         try:
             self._after_step()
-        except DivergedError as error:
-            self.diverged = error
+        except Exception as error:  # noqa: BLE001 (`failure` returns it)
+            self.fail(error)
 
     def _steps_affordable(self) -> int:
         """Return the recipe's number of steps, or what the budget of this call pays for."""
@@ -222,47 +235,68 @@ def descend(descents: Sequence[Descent]) -> None:
 def _side_by_side(level: Sequence[Descent], until: int) -> None:
     """Take descents that are at one step and see the same batches to a later step.
 
-    It ends before that where one of them diverges, which will not be waiting any longer.
+    It ends before that where one of them fails, which will not be waiting any longer.
     """
-    first = level[0]
-    training, views = first.training, [descent.training.view for descent in level]
+    first, *others = level
+    training = first.training
     shared = all(descent.method.ordinary for descent in level)
     inputs_of = Inputs(training, first.batch_size, first.augment, first.key, shared=shared)
     labels = torch.tensor(training.view.labels)
-    flocks = _flocks(level)
-    leaders = [flock.leader for flock in flocks]
-    bank = side_by_side([leader.model for leader in leaders])
+    flocks, bank = _grouped(level)
     try:
         for step in range(first.done, until):
-            positions = first.steps[step]
-            new = int(np.count_nonzero(positions < training.epoch))
-            for descent in level:
-                descent.spend(len(positions), new)
-            inputs: Any = torch.from_numpy(as_bytes(inputs_of(step, positions, views)))
-            targets = labels.index_select(0, torch.from_numpy(positions))
-            targets = inputs_of.labels(step, targets, inputs.shape[-2])
+            try:
+                positions = first.steps[step]
+                new = int(np.count_nonzero(positions < training.epoch))
+                first.spend(len(positions), new)
+                inputs: Any = torch.from_numpy(as_bytes(inputs_of(step, positions, training.view)))
+                targets = labels.index_select(0, torch.from_numpy(positions))
+                targets = inputs_of.labels(step, targets, inputs.shape[-2])
+            except Exception as error:  # noqa: BLE001 (`failure` returns it)
+                first.fail(error)
+                return  # the others have not paid for this step yet: one of them reads the batch
+            for descent in others:
+                descent.share(positions, new)
+            if any(descent.failed is not None for descent in others):
+                # The rest have paid for this step, and take it.
+                bank.release()
+                flocks, bank = _grouped([each for each in level if each.failed is None])
             if inputs_of.shared:
                 inputs = OwnRows(inputs, len(positions))
-            said = bank.forward(inputs[:new] if training.apart else inputs)
-            batches = [
-                Step(leader.model, inputs, outputs, targets, new, positions, leader.rate)
-                for leader, outputs in zip(leaders, said, strict=True)
-            ]
-            # Where the outputs bring a graph, as boxes do, who adds losses goes on with it.
-            with torch.enable_grad():
-                losses = [
-                    leader.method.minimises(batch)
-                    for leader, batch in zip(leaders, batches, strict=True)
-                ]
-            for leader, loss in zip(leaders, losses, strict=True):
-                leader.look_at(loss)
-            bank.backward(losses)
-            for flock, batch in zip(flocks, batches, strict=True):
-                flock.move(batch)
-            if any(leader.diverged for leader in leaders):
+            _take_step(flocks, bank, inputs, targets, new, positions)
+            if any(descent.failed is not None for descent in level):
                 return
     finally:
         bank.release()
+
+
+def _take_step(
+    flocks: Sequence["_Flock"],
+    bank: Bank,
+    inputs: Any,
+    targets: torch.Tensor,
+    new: int,
+    positions: Rows,
+) -> None:
+    """Take one step on a batch; where one raises an exception, the others finish theirs."""
+    bank.forward(inputs[:new] if flocks[0].leader.training.apart else inputs)
+    batches: list[Step | None] = []
+    for place, (leader, _) in enumerate(flocks):
+        batch = None
+        try:
+            outputs, rate = bank.outputs(place), leader.rate
+            batch = Step(leader.model, inputs, outputs, targets, new, positions, rate)
+            # Where the outputs bring a graph, as boxes do, who adds losses goes on with it.
+            with torch.enable_grad():
+                loss = leader.method.minimises(batch)
+            leader.look_at(loss)
+            bank.backward(place, loss)
+        except Exception as error:  # noqa: BLE001 (`failure` returns it)
+            leader.fail(error)
+        batches.append(batch)
+    bank.gradients()
+    for flock, batch in zip(flocks, batches, strict=True):
+        flock.move(batch)
 
 
 class _Flock(NamedTuple):
@@ -271,15 +305,24 @@ class _Flock(NamedTuple):
     leader: Descent
     followers: list[Descent]
 
-    def move(self, batch: Step) -> None:
-        """Finish a step whose gradient is there, or go no further where it is not finite."""
-        if self.leader.diverged is None:
-            self.leader.move(batch)
+    def move(self, batch: Step | None) -> None:
+        """Finish a step whose gradient is there, or go no further where the leader failed."""
+        leader, before = self.leader, self.leader.done
+        if leader.failed is None and batch is not None:
+            try:
+                leader.move(batch)
+            except Exception as error:  # noqa: BLE001 (`failure` returns it)
+                leader.fail(error)
         for follower in self.followers:
-            if self.leader.diverged is None:
-                follower.follow(self.leader)
-            else:
-                follower.diverged = self.leader.diverged
+            if leader.done > before:
+                follower.follow(leader)
+            else:  # a step that is the same for all of them fails for all of them
+                follower.failed = leader.failed
+
+
+def _grouped(level: Sequence[Descent]) -> tuple[list[_Flock], Bank]:
+    flocks = _flocks(level)
+    return flocks, side_by_side([flock.leader.model for flock in flocks])
 
 
 def _flocks(level: Sequence[Descent]) -> list[_Flock]:

@@ -1,7 +1,7 @@
 """The gradient learner: any method of the five questions, trained under a budget, resumable."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -9,8 +9,8 @@ from typing import Any, cast
 import torch
 
 from onward.budget import REPORTED, Budget, working
-from onward.crew import crew
-from onward.errors import DamagedFolderError, DivergedError, OnwardError
+from onward.crew import contained, crew
+from onward.errors import DamagedFolderError, OnwardError
 from onward.models import MODELS
 from onward.models.in_parts import InParts
 from onward.models.model import Model
@@ -146,14 +146,14 @@ class GradientLearner:
         )
         return self._descent
 
-    def finish(self, view: View, budget: Budget) -> DivergedError | None:
-        """End a call of `learn` whose descent is done; return why, if it has diverged."""
+    def finish(self, view: View, budget: Budget) -> None:
+        """End a call of `learn` whose descent is done; raise if it failed."""
         descent = self._descent
         if descent is None:
-            return None
+            return
         descent.model.forget()
         if error := descent.failure():
-            return error
+            raise error
         if crew().size > 1:
             weights = descent.model.parameters.values()
             crew().require_alike(sum(float(w.sum(dtype=torch.float64)) for w in weights))
@@ -163,7 +163,6 @@ class GradientLearner:
             self._velocity = descent.velocity
         self._descent = None
         self._calls += 1
-        return None
 
     def _model_for(self, view: View) -> Model:
         classes = len(view.classes)
@@ -196,19 +195,25 @@ class GradientLearner:
 
 def learn_together(
     calls: Sequence[tuple[GradientLearner, View, Budget]],
-) -> list[DivergedError | None]:
+) -> list[Exception | None]:
     """Make one call of `learn` of each learner, side by side where they see the same batches.
 
-    Returns for each learner why it went no further, if it diverged: the others go to their end.
+    Returns the exception of each learner that failed: the others go to their end.
     """
+    failures: list[Exception | None] = [None] * len(calls)
+
+    def each(act: Callable[[GradientLearner, View, Budget], None]) -> None:
+        for place, (learner, view, budget) in enumerate(calls):
+            if failures[place] is None:
+                try:
+                    with working([budget]):
+                        act(learner, view, budget)
+                except Exception as error:  # noqa: BLE001 (it is returned)
+                    failures[place] = contained(error)
+
     with one_thread():
-        descents = []
-        for learner, view, budget in calls:
-            with working([budget]):
-                descents.append(learner.start(view, budget))
+        descents: list[Descent] = []
+        each(lambda learner, view, budget: descents.append(learner.start(view, budget)))
         descend(descents)
-        diverged = []
-        for learner, view, budget in calls:
-            with working([budget]):
-                diverged.append(learner.finish(view, budget))
-        return diverged
+        each(lambda learner, view, budget: learner.finish(view, budget))
+    return failures

@@ -139,33 +139,30 @@ class Inputs:
         self._size = batch_size
         self._buffer: Array | None = None
 
-    def __call__(self, step: int, positions: Rows, views: Sequence[View]) -> Array:
-        """Return the inputs at these positions, read once, and counted for each of the views."""
-        first, *others = views
-        for view in others:
-            view.count(positions)
+    def __call__(self, step: int, positions: Rows, view: View) -> Array:
+        """Return the inputs of a view at these positions."""
         share = slice(0, len(positions))
         if self.shared:
             share = crew().share(len(positions))
-            first.count(positions[: share.start])
-            first.count(positions[share.stop :])
+            view.count(positions[: share.start])
+            view.count(positions[share.stop :])
         if self._augment != "none":
-            return augmented(first, positions, self._augment, (*self._key, step), share)
+            return augmented(view, positions, self._augment, (*self._key, step), share)
         positions = positions[share]
         if not self._kept:
-            inputs = first.inputs(positions, out=self._buffer)
+            inputs = view.inputs(positions, out=self._buffer)
             if self._buffer is None or len(inputs) > len(self._buffer):
                 self._buffer = aligned(inputs.shape, inputs.dtype)
             return inputs
         new, kept = positions[: -self._kept], positions[-self._kept :]
         if self._buffer is None:
-            memory = first.inputs(kept)
+            memory = view.inputs(kept)
             self._buffer = aligned((self._size + len(memory), *memory.shape[1:]), memory.dtype)
             self._buffer[self._size :] = memory
         else:
-            first.count(kept)
+            view.count(kept)
         place = self._buffer[self._size - len(new) : self._size]
-        inputs = first.inputs(new, out=place)
+        inputs = view.inputs(new, out=place)
         if not np.may_share_memory(inputs, place):
             place[...] = inputs
         return self._buffer[self._size - len(new) :]
