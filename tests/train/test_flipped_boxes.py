@@ -29,7 +29,7 @@ def test_a_box_lies_where_its_image_shows_a_thing() -> None:
     as_they_are = chosen.view.inputs()
     flipped = 0
     for step in range(4):
-        images = inputs_of(step, np.arange(5), [chosen.view])
+        images = inputs_of(step, np.arange(5), chosen.view)
         moved = inputs_of.labels(step, labels, images.shape[-2])
         for image, before, rows, own in zip(images, as_they_are, moved, labels, strict=True):
             mirrored = not np.array_equal(image, before)

@@ -159,9 +159,7 @@ def test_a_memory_that_stands_beside_every_batch_is_read_once() -> None:
     for step in range(6):
         positions = steps[step]
         assert positions[-5:].tolist() == [10, 11, 12, 13, 14]
-        np.testing.assert_array_equal(
-            inputs(step, positions, [view]), column.values[rows[positions]]
-        )
+        np.testing.assert_array_equal(inputs(step, positions, view), column.values[rows[positions]])
     assert column.handed_out == 2 * 10 + 5
     # Whoever looks at it in every step is charged for it in every step.
     assert budget.totals["samples"] == 2 * 10 + 6 * 5
