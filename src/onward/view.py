@@ -64,7 +64,8 @@ class View:
         learns = call.budget is not None
         self.classes = classes
         self._input = table.wide["input"]
-        self._columns = table.columns.select(table.shown if learns else ())
+        there = table.columns.column_names
+        self._columns = table.columns.select([n for n in table.shown if learns and n in there])
         # Not an empty slice: its base would be the labels.
         labels = samples.labels if learns else _NO_LABELS
         self._samples = Samples(_read_only(samples.rows), _read_only(labels))

@@ -11,6 +11,7 @@ from onward.tasks.many_labels import ManyLabels
 from onward.train.method import GradientMethod
 from onward.train.recipe import Recipe
 from onward.types import Array, Call, Rows, Samples, Setting, Table, Task, View
+from onward.view import complete_labels
 
 RECIPE = Recipe(
     model="mlp",
@@ -46,7 +47,10 @@ def shown(
     names = tuple(f"class {number}" for number in range(classes))
     budget.open(np.asarray(rows))
     samples = Samples(np.asarray(rows, np.int64), np.asarray(labels))
-    return View(table(inputs), samples, names, Call(budget), complete=complete)
+    known = None
+    if complete is not None:
+        known = complete_labels(complete, np.concatenate([samples.rows, budget.held]), classes)
+    return View(table(inputs), samples, names, Call(budget), complete=known)
 
 
 def generator(seed: int = 0) -> torch.Generator:
