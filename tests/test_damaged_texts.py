@@ -3,10 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from damaged import LATIN
 from small_words import write_wordnet
 
+from onward.binary_files import read_parquet
 from onward.cli.options import parse_pairs
 from onward.curate.dated_classes import read_classes
 from onward.curate.stage import open_stage
@@ -64,3 +67,15 @@ def test_damaged_text_is_refused(
 
 def test_deeply_nested_option_is_taken_as_text() -> None:
     assert parse_pairs([f"name={DEEP.decode()}"], "option") == {"name": DEEP.decode()}
+
+
+def test_missing_column_of_a_parquet_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "votes.parquet"
+    pq.write_table(pa.table({"a": [1]}), path)
+    with pytest.raises(OnwardError, match=r"expected a column 'b' in .*votes.parquet, found a"):
+        read_parquet(path, ["b"])
+
+
+def test_missing_file_with_utf8_in_its_name_is_no_problem_of_encoding(tmp_path: Path) -> None:
+    with pytest.raises(OnwardError, match="found no such file"):
+        read_parquet(tmp_path / "votes_UTF8.parquet")

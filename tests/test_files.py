@@ -1,3 +1,4 @@
+import errno
 import os
 from pathlib import Path
 
@@ -103,3 +104,15 @@ def test_a_lock_that_excludes_other_processes_only_gives_no_warning(
     with locked(tmp_path / ".lock", lambda: None):
         pass
     assert len(first) > 1
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK])
+def test_file_system_without_flock_gives_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(file: object, operation: int) -> None:
+        raise OSError(number, "no locks")
+
+    monkeypatch.setattr(files.fcntl, "flock", refuse)
+    with pytest.warns(LockWarning, match="has no locks"), files.locked(tmp_path / "lock", print):
+        pass

@@ -20,6 +20,7 @@ from onward.report.summary import by_setting, summarise
 from onward.report.terminal import tables
 from onward.report.verdict import findings
 from onward.results.collect import collect
+from onward.results.cost import unmetered
 from onward.results.schema import Cost
 from onward.types import Array, View
 
@@ -71,7 +72,35 @@ class ReplacingTheCounter(NearestMean):
         budget.spend = lambda **work: None
 
 
+class DoesNothing(NearestMean):
+    """A learner that reports all of its work, of which there is none."""
+
+    metered = ("iterations",)
+
+
+class ReportsOneStep(NearestMean):
+    """A learner that does not say that it is metered, and reports less than it does."""
+
+    def learn(self, view: View, budget: Budget) -> None:
+        super().learn(view, budget)
+        budget.spend(iterations=1)
+
+
 LIMITS = {"iterations": 1}
+
+
+def test_metered_learner_without_a_step_has_zero_iterations_and_is_ranked() -> None:
+    record = run(tiny_benchmark(), DoesNothing, limits=LIMITS)
+    assert record.cost is not None
+    assert record.cost.iterations == 0
+    assert unmetered(record.spec, record.cost) == []
+
+
+def test_learner_that_was_allowed_unmetered_is_unmetered_whatever_it_reports() -> None:
+    record = run(tiny_benchmark(), ReportsOneStep, limits=LIMITS, allow_unmetered=True)
+    assert record.cost is not None
+    assert record.cost.iterations is None
+    assert unmetered(record.spec, record.cost) == ["iterations"]
 
 
 def test_cost_that_is_not_reported_is_none_and_not_zero() -> None:

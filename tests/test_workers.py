@@ -60,3 +60,38 @@ def test_workers_end_if_their_parent_is_killed_while_they_start(tmp_path: Path) 
         for worker in workers:
             if _is_running(worker):
                 os.kill(worker, signal.SIGKILL)
+
+
+# Waits inside `learn` until the parent is gone, then goes on.
+WAITING = """
+import os, time
+from pathlib import Path
+
+import numpy as np
+
+
+class Waiting:
+    def learn(self, view, budget):
+        here = Path(__file__).parent
+        (here / f"{os.getpid()}.learning").touch()
+        while not (here / "continue").exists():
+            time.sleep(0.01)
+
+    def predict(self, view):
+        return np.zeros(len(view), int)
+"""
+
+
+def test_killed_parent_is_no_failure_of_the_runs(tmp_path: Path) -> None:
+    (tmp_path / "waiting.py").write_text(WAITING)
+    command = (sys.executable, "-m", "onward", "run", "clear", "--method", "waiting.py:Waiting")
+    options = ("--seeds", "0-1", "--jobs", "2", "--out", "out")
+    errors = (tmp_path / "errors.txt").open("w")
+    with errors, subprocess.Popen([*command, *options], cwd=tmp_path, stderr=errors) as parent:
+        assert _wait_for(lambda: len(list(tmp_path.glob("*.learning"))) == 2)
+        parent.kill()
+    workers = [int(path.stem) for path in tmp_path.glob("*.learning")]
+    (tmp_path / "continue").touch()
+    assert _wait_for(lambda: not any(_is_running(worker) for worker in workers))
+    assert not list(tmp_path.rglob("error.txt"))
+    assert "Traceback" not in (tmp_path / "errors.txt").read_text()

@@ -101,7 +101,9 @@ def reading_arrow(path: Path, expected: str, fix: str) -> Iterator[None]:
     try:
         yield
     except ARROW_ERRORS as error:
-        if isinstance(error, UnicodeDecodeError) or "UTF8" in str(error):
+        # Not of a name that is no UTF-8, or has these letters in it.
+        invalid = isinstance(error, pa.ArrowInvalid) and "Invalid UTF8" in str(error)
+        if invalid or isinstance(error, UnicodeDecodeError):
             raise not_utf8(path, error) from error
         raise unreadable(path, expected, error, fix) from error
 
@@ -116,9 +118,8 @@ def read_parquet(
     """Return a parquet file, or some columns of it, or say what was expected and how to fix it."""
     names = None if columns is None else list(columns)
     with reading_arrow(path, expected, fix):
-        table = validated(pq.read_table(path, columns=names))
-    _require_columns(table, names or [], path, fix)
-    return table
+        _require_columns(pq.read_schema(path), names or [], path, fix)
+        return validated(pq.read_table(path, columns=names))
 
 
 def parquet_tables(
@@ -135,17 +136,16 @@ def parquet_tables(
     """
     names = list(columns)
     with reading_arrow(path, "a parquet file at", fix), pq.ParquetFile(path) as file:
-        _require_columns(file.schema_arrow.empty_table(), names, path, fix)
+        _require_columns(file.schema_arrow, names, path, fix)
         for batch in file.iter_batches(rows, row_groups=groups, columns=names):
             yield validated(pa.Table.from_batches([batch]))
 
 
-def _require_columns(table: pa.Table, names: Sequence[str], path: Path, fix: str) -> None:
-    absent = [name for name in names if name not in table.column_names]
+def _require_columns(schema: pa.Schema, names: Sequence[str], path: Path, fix: str) -> None:
+    absent = [name for name in names if name not in schema.names]
     if absent:
         raise OnwardError(
-            f"expected a column {absent[0]!r} in {path}, found {', '.join(table.column_names)}. "
-            f"{fix}"
+            f"expected a column {absent[0]!r} in {path}, found {', '.join(schema.names)}. {fix}"
         )
 
 

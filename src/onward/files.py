@@ -155,23 +155,39 @@ def locked(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     make_folder(path.parent)
     # Where locks belong to the process, closing any handle releases them: `second` stays open.
     with path.open("a") as file, path.open("a") as second:
+        problem = None
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            on_wait()
-            fcntl.flock(file, fcntl.LOCK_EX)
-        if _lockable(second):
+            _lock(file, on_wait)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            problem = "has no locks"
+        else:
+            if _granted_twice(second):
+                problem = "grants the same lock twice"
+        if problem is not None:
             warnings.warn(
-                f"locks in {path.parent} do nothing: its file system grants the same lock twice. "
-                "Write this folder from one process at a time, or choose a file system that "
-                "supports flock",
+                f"locks in {path.parent} do nothing: its file system {problem}. Write this folder "
+                "from one process at a time, or choose a file system that supports flock",
                 LockWarning,
                 stacklevel=3,
             )
         yield
 
 
-def _lockable(second: IO[str]) -> bool:
+# What `flock` raises on file systems that are mounted without it.
+_NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
+
+
+def _lock(file: IO[str], on_wait: Callable[[], None]) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        on_wait()
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _granted_twice(second: IO[str]) -> bool:
     """Return whether another process could lock a file that this process has locked.
 
     Most file systems refuse a second lock to the same process already. Some refuse it to other

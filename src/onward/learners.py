@@ -30,7 +30,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -115,7 +115,9 @@ class OneByOne:
 class Chosen:
     """A method that was found: its name, how to build a learner, and what identifies its code.
 
-    ``parameters`` are the names of the options that it takes.
+    ``parameters`` are the names of the options that it takes, ``metered`` those of
+    `onward.budget.REPORTED` that its learner reports. ``revision`` tells by the recipe whether what
+    a method of Onward computes has changed since runs were first stored, see `MethodCard`.
     """
 
     name: str
@@ -123,6 +125,8 @@ class Chosen:
     digest: str | None
     build: Method
     parameters: tuple[str, ...] = ()
+    metered: tuple[str, ...] = ()
+    revision: Callable[[Any], str | None] = lambda recipe: None
 
 
 def choose(
@@ -161,9 +165,11 @@ def choose(
             method,
             options,
             # Another package's method may change while Onward's version does not.
-            card.revision if METHODS.origin(method) is None else fingerprint(card.make),
+            None if METHODS.origin(method) is None else fingerprint(card.make),
             lambda setting: _build(card.make, options, setting),
             _parameters(card.make),
+            _metered(card.make),
+            card.revision,
         )
     return _of_object(method, options, name_of(method), fingerprint(method), benchmark)
 
@@ -188,20 +194,23 @@ def _require_fit(method: str, needs: Mapping[str, str], benchmark: Benchmark | N
     )
 
 
-def require_metered(
-    learner: Learner, name: str, limits: Mapping[str, float], *, allow_unmetered: bool
-) -> None:
-    """Raise if a learner does not report what a limit is about, unless that is allowed.
+def _metered(found: Any) -> tuple[str, ...]:
+    """Return what a method reports: a gradient method all of it, any other what it says."""
+    if isinstance(found, GradientMethod) or (
+        isinstance(found, type) and issubclass(found, GradientMethod)
+    ):
+        return REPORTED
+    return tuple(getattr(found, "metered", ()))
 
-    A learner says by an attribute ``metered`` which of `onward.budget.REPORTED` it reports.
-    """
-    metered = getattr(learner, "metered", ())
-    unmet = [limit for limit in limits if limit in REPORTED and limit not in metered]
+
+def require_metered(chosen: Chosen, limits: Mapping[str, float], *, allow_unmetered: bool) -> None:
+    """Raise if a method does not report what a limit is about, unless that is allowed."""
+    unmet = [limit for limit in limits if limit in REPORTED and limit not in chosen.metered]
     if unmet and not allow_unmetered:
         raise OnwardError(
             f"expected a method that reports what its limits are about ({', '.join(unmet)}), found "
-            f"{name}, whose own training loop is not metered. Write it as a gradient method; or "
-            "report with budget.spend and budget.declare, and name what is reported in an "
+            f"{chosen.name}, whose training loop is not metered. Write it as a gradient method; "
+            "or report with budget.spend and budget.declare, and name what is reported in an "
             f"attribute of the class, metered = {tuple(unmet)!r}; or run it outside of any ranking "
             "with --allow-unmetered (allow_unmetered=True)"
         )
@@ -235,6 +244,7 @@ def _of_object(
         digest,
         lambda setting: _build(found, options, setting),
         _parameters(found) if isinstance(found, type) else (),
+        _metered(found),
     )
 
 

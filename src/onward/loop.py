@@ -139,6 +139,7 @@ class Loop:
         sample = stream.table.wide["input"][learned[:1]]
         # Refuses limits that make no sense, before anything is written.
         self.budget = Budget(limits, sample_bytes=int(sample.nbytes), rules=rules)
+        recipe = benchmark.recipes[benchmark.recipe]
         self.spec = RunSpec(
             benchmark=benchmark.name,
             data=benchmark.data,
@@ -147,19 +148,20 @@ class Loop:
             task=benchmark.task.name,
             protocol=stored(benchmark.protocol),
             recipe_name=benchmark.recipe,
-            recipe=stored(benchmark.recipes[benchmark.recipe]),
+            recipe=stored(recipe),
             recipe_changes=dict(benchmark.recipe_changes),
             method=chosen.name,
             method_options=dict(chosen.options),
-            method_digest=chosen.digest,
+            method_digest=chosen.digest or chosen.revision(recipe),
             limits=limits,
             tuned=None if tuned is None else dict(tuned),
             seed=seed,
             periods=[period.name for period in stream],
         ).as_stored()
-        self.crew, self.chosen, self.allow_unmetered = crew(), chosen, allow_unmetered
+        require_metered(chosen, limits, allow_unmetered=allow_unmetered)
+        self.crew, self.chosen = crew(), chosen
         self.checkpoint_seconds, self.saved_at = checkpoint_seconds, time.monotonic()
-        self.meter = Meter()
+        self.meter = Meter(chosen.metered)
 
     @contextlib.contextmanager
     def opened(self, out: str | os.PathLike[str] | None) -> Iterator[None]:
@@ -172,10 +174,8 @@ class Loop:
         # Before anything is written: options may not fit.
         self.learner = self.chosen.build(self.benchmark.setting(self.spec.seed))
         self.saver = self.learner if isinstance(self.learner, SavingLearner) else None
-        name, limits = self.chosen.name, self.spec.limits
-        require_metered(self.learner, name, limits, allow_unmetered=self.allow_unmetered)
         if self.crew.size > 1:
-            require_shared_out(self.learner, name)
+            require_shared_out(self.learner, self.chosen.name)
         self.lasting, waits = out is not None, partial(self.watch, Event("waiting", self.spec))
         with contextlib.ExitStack() as stack:
             place = stack.enter_context(tempfile.TemporaryDirectory()) if out is None else out
@@ -257,7 +257,7 @@ class Loop:
             )
         self.saver.load(learner_folder)
         self.budget.totals.update(progress.totals)
-        self.meter = Meter(progress.cost)
+        self.meter = Meter(self.chosen.metered, progress.cost)
         where = {"period": progress.period, "learned": progress.learned}
         self.folder.log("resumed", **where, processes=self.crew.size)
         self.watch(Event("resumed", self.spec, progress.period))

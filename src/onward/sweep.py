@@ -110,9 +110,10 @@ def sweep(
             again += bundle
         else:
             answers.update(zip(map(id, bundle), answer, strict=True))
-    # One after the other: two that ran at the same time may have run out of memory together.
-    for job, answer in zip(again, attempt([[job] for job in again], 1), strict=True):
-        answers[id(job)] = answer if isinstance(answer, FailedRun) else answer[0]
+    if again:
+        # One after the other: two that ran at the same time may have run out of memory together.
+        for job, answer in zip(again, attempt([[job] for job in again], 1), strict=True):
+            answers[id(job)] = answer if isinstance(answer, FailedRun) else answer[0]
     found = [answers[id(job)] for job in jobs]
     return all_or_raise([load_record(one) if isinstance(one, Path) else one for one in found])
 
@@ -295,7 +296,7 @@ class _Worker:
         self.stop()
         how = f"ended with exit code {code}"
         if code is not None and code < 0:
-            how = f"was killed by {signal.Signals(-code).name} (out of memory?)"
+            how = f"was killed by signal {-code}{' (out of memory?)' if code == -9 else ''}"
         error = OnwardError(f"its worker process {how} before the run was finished")
         return _failed(self._bundle, error, self._stage)
 
@@ -307,9 +308,19 @@ def _serve(messages: "connection.Connection[Any, Any]", parent: int) -> None:
     # What a learner prints must not end up inside the results that the parent prints.
     sys.stdout = sys.stderr
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+
+    def send(message: Any) -> None:
+        try:
+            messages.send(message)
+        except (BrokenPipeError, ConnectionResetError):
+            os._exit(1)  # the parent was killed, which is no failure of the run
+
     while True:
-        bundle, out = messages.recv()
-        messages.send(_run_remotely(bundle, out, messages.send))
+        try:
+            bundle, out = messages.recv()
+        except EOFError:
+            return
+        send(_run_remotely(bundle, out, send))
 
 
 def _end_with_parent(parent: int) -> None:

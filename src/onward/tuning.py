@@ -270,12 +270,13 @@ def _diverged(settings: Mapping[str, Any], others: Sequence[Candidate], runs: in
 def _what_counts(source: Source, method: str, grid: Iterable[str]) -> dict[str, Any]:
     """Return what the settings of a tuning depend on, by the word for it."""
     benchmark = benchmark_of(source)
+    chosen = choose(method, None, benchmark)
     recipe = stored(benchmark.recipes[benchmark.recipe])
     found = {
         "benchmark": benchmark.name,
         "data": benchmark.raw.digest,
         "method": method,
-        "method's code": choose(method, None, benchmark).digest,
+        "method's code": chosen.digest or chosen.revision(benchmark.recipes[benchmark.recipe]),
         "model": recipe.pop("model", None),
         "protocol": stored(benchmark.protocol),
         "options": dict(benchmark.options),

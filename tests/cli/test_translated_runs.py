@@ -11,6 +11,7 @@ import pytest
 from terminal import Terminal
 
 import onward as package
+from onward.benchmarks import retrained
 from onward.errors import OnwardError
 from onward.learners import choose
 from onward.methods import METHODS
@@ -117,7 +118,9 @@ def test_gdumb_reservoir_computes_what_gdumb_did(folder: Path, tmp_path: Path) -
 def test_specs_of_this_version_are_not_translated(folder: Path) -> None:
     spec = read_stored_spec(folder)
     for name in METHODS.own:
-        today = spec.model_copy(update={"method": name, "method_digest": choose(name).digest})
+        found = choose(name)
+        digest = found.digest or found.revision(package.load("clear").recipes["cpu"])
+        today = spec.model_copy(update={"method": name, "method_digest": digest})
         assert translated(today) == today, name
     mine = spec.model_copy(update={"method_digest": "0123456789abcdef"})
     assert translated(mine) == mine, "a method of the same name in a file of the user"
@@ -140,3 +143,42 @@ def test_settings_tuned_for_the_stored_gdumb_are_refused(tmp_path: Path) -> None
         OnwardError, match="tuned for the method's code None, found a run with gree"
     ):
         load_tuned(tmp_path).for_run(source, "gdumb")
+
+
+ADAM = {"model": "linear", "optimizer": "adam"}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "name"),
+    [
+        (ADAM, "agem_wrong_reference"),
+        ({"model": "linear", "clip": 1.0}, "agem_wrong_reference"),
+        ({"model": "linear", "goes_on": True}, "agem_wrong_reference"),
+        ({"model": "linear", "decays_all": False}, "agem_wrong_reference"),
+        ({"model": "linear", "optimizer": "sgd", "momentum": 0.9}, "agem"),
+        ({**ADAM, "model": "mlp"}, "agem"),
+    ],
+)
+def test_stored_agem_runs_with_a_wrong_reference_gradient_have_another_name(
+    folder: Path, recipe: dict[str, object], name: str
+) -> None:
+    spec = read_stored_spec(folder).model_copy(update={"method": "agem", "recipe": recipe})
+    assert translated(spec).method == name
+    exact = spec.model_copy(update={"method_digest": "exact_reference"})
+    assert translated(exact).method == "agem"
+
+
+def test_agem_with_adam_is_run_again_and_with_sgd_is_not(tmp_path: Path) -> None:
+    benchmark = package.load("clear")
+    adam = retrained(benchmark, {"optimizer": "adam", "learning_rate": 0.001, "epochs": 1})
+    sgd = retrained(benchmark, {"epochs": 1})
+    specs = [package.run(each, "agem", out=tmp_path).spec for each in (adam, sgd)]
+    assert [spec.method_digest for spec in specs] == ["exact_reference", None]
+
+
+def test_options_of_older_specs_have_the_types_of_today(folder: Path) -> None:
+    stored = read_stored_spec(folder)
+    older = {"periods": 4, "min_area": 900, "drop_occluded": None, "validation": 0}
+    today = {"periods": "4", "min_area": 900.0, "drop_occluded": -1, "validation": 0.0}
+    one, other = (stored.model_copy(update={"benchmark_options": o}) for o in (older, today))
+    assert translated(translated(one)).without_seed() == translated(other).without_seed()

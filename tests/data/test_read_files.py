@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onward.data.read_files import DEEPEST, nesting_depth
+from onward.data.read_files import MAX_JSON_DEPTH, nesting_depth
 
 texts = st.text(st.sampled_from('[]{}"\\ a\n'))
 values = st.recursive(
@@ -30,6 +30,8 @@ def test_depth_is_the_same_however_a_file_is_cut_into_blocks(value: Any, size: i
     assert nesting_depth(blocks) == depth_of(value)
 
 
-@pytest.mark.parametrize("depth", [DEEPEST, DEEPEST + 1])
+@pytest.mark.parametrize("depth", [MAX_JSON_DEPTH, MAX_JSON_DEPTH + 1])
 def test_depth_stops_above_the_deepest(depth: int) -> None:
-    assert (nesting_depth([b"[" * depth, b"]" * depth]) > DEEPEST) == (depth > DEEPEST)
+    assert (nesting_depth([b"[" * depth, b"]" * depth]) > MAX_JSON_DEPTH) == (
+        depth > MAX_JSON_DEPTH
+    )

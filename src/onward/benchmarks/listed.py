@@ -53,8 +53,9 @@ class Listed:
         What methods cost, given the name of a recipe, by the name of the data or of its scale;
         empty where its protocol is no budget of compute.
     data_affix
-        A regular expression that matches what its specs add before or after the name of a data
-        file or folder, such as the kind of features; what is left is what ``--data`` takes.
+        A regular expression of what its specs add before or after the name of a data file or
+        folder, such as the kind of features; what is left is what ``--data`` takes. None if they
+        add nothing.
     """
 
     name: str
@@ -72,7 +73,7 @@ class Listed:
     inspect: Callable[[str, Mapping[str, Any]], Inspection] | None = None
     past: Callable[[str, int], Past] | None = None
     budgets: Mapping[str, Callable[[str], ComputeBudget]] = field(default_factory=dict)
-    data_affix: str = "$^"
+    data_affix: str | None = None
 
     def __post_init__(self) -> None:
         for name, right, wanted in (
@@ -96,8 +97,11 @@ class Listed:
 
     def data_argument(self, data: str) -> str:
         """Return what ``--data`` takes for the data that a spec names."""
-        name = data.partition(" without ")[0]
-        return name if name in self.named else re.sub(self.data_affix, "", name)
+        # What was left out of it: " without 3 rows ...", " without 2 named in broken.txt".
+        name = re.sub(r"( without \d+ .*)+$", "", data)
+        if name in self.named or self.data_affix is None:
+            return name
+        return re.sub(self.data_affix, "", name)
 
     @property
     def lacking(self) -> tuple[Mapping[str, str], ...]:

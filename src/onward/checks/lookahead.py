@@ -38,14 +38,14 @@ def sees_only_the_past(subject: MethodSubject) -> str:
     return f"{len(noised)} futures, {subject.where}"
 
 
-def needs_no_hidden_label(subject: MethodSubject) -> str:
+def uses_no_hidden_label(subject: MethodSubject) -> str:
     """Wrong labels in all tests, and in later periods, change no state and no output.
 
     The run is made in a process that never had the right ones, so a learner that finds labels on
     the stack, among Python's objects or in a view's private attributes gives other outputs.
     """
     _need_repeatable(subject)
-    found, where = subject.with_other_labels
+    found, where = subject.run_with_scrambled_labels
     upto, clean = subject.last_compared, subject.testing_all
     if isinstance(found, str):
         difference = found

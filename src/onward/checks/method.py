@@ -29,7 +29,7 @@ CHECKS: tuple[Callable[[MethodSubject], str | None], ...] = (
     resume.resumed_runs_equal_uninterrupted_ones,
     lookahead.fresh_processes_agree,
     lookahead.sees_only_the_past,
-    lookahead.needs_no_hidden_label,
+    lookahead.uses_no_hidden_label,
 )
 
 

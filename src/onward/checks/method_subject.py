@@ -10,7 +10,7 @@ import numpy as np
 from onward.checks.digests import digest_rows
 from onward.checks.fresh import call_fresh
 from onward.checks.futures import Futures, try_futures, try_present
-from onward.checks.noise import places, with_other_labels
+from onward.checks.noise import places, scramble_hidden_labels
 from onward.checks.observer import Log, Observed, guarded
 from onward.checks.report import Skipped
 from onward.checks.trace import Trace, testing_all, trace
@@ -95,10 +95,10 @@ class MethodSubject:
         return max(len(self.benchmark.stream(self.seed)) - 2, 0)
 
     @cached_property
-    def with_other_labels(self) -> tuple[Trace | str, str]:
+    def run_with_scrambled_labels(self) -> tuple[Trace | str, str]:
         """A run with wrong labels in all tests and later periods, in a process of its own."""
         upto = self.last_compared
-        benchmark = with_other_labels(testing_all(self.benchmark), self.seed, upto)
+        benchmark = scramble_hidden_labels(testing_all(self.benchmark), self.seed, upto)
         what = (self.method, dict(self.options), benchmark)
         return call_fresh(try_present, *what, self.seed, upto)
 

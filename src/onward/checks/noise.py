@@ -18,8 +18,7 @@ from onward.types import Array, Benchmark, Column, Period, Rows, Samples, Stream
 
 # What a sample says. Its id, date and group, and whatever else a benchmark is cut by, say where
 # it belongs: they stay, or there would be no period to compare.
-_LABELS = ("label", "labels", "boxes")
-_CONTENT = (*_LABELS, "text")
+_CONTENT = ("label", "labels", "boxes", "text")
 
 
 def rows_of(stream: Stream, upto: int) -> Rows:
@@ -111,50 +110,67 @@ def _random(column: Column, name: str, rows: Rows, rng: np.random.Generator) -> 
     return values
 
 
-def with_other_labels(benchmark: Benchmark, seed: int, upto: int) -> Benchmark:
+def scramble_hidden_labels(benchmark: Benchmark, seed: int, upto: int) -> Benchmark:
     """Return a benchmark with wrong labels wherever a learner may not see the right ones.
 
-    These are the labels of all tests, of training samples after period `upto` and of the table.
-    Inputs, and the labels that are learned up to that period, stay. Only the stream of this seed
-    can be made of it, so that the right labels need not be known where it is run.
+    These are the labels of all tests and of training samples after period `upto`, in the periods,
+    in `Stream.complete` and in the columns of the table that learners are not shown. Inputs, and
+    the labels that are learned up to that period, stay. It gives the stream of this seed only, so
+    that the process that runs it does not need the right labels.
     """
-    stream, raw = benchmark.stream(seed), benchmark.raw
+    stream, raw, rng = benchmark.stream(seed), benchmark.raw, np.random.default_rng(seed)
     columns = raw.columns
-    for name in _LABELS:
-        if name in columns.column_names:
-            values = columns.column(name).take(pa.array(np.roll(np.arange(len(columns)), 1)))
-            columns = columns.set_column(columns.column_names.index(name), name, values)
-    raw = replace(raw, columns=columns, digest=f"{raw.digest}-other-labels")
+    for name in set(columns.column_names) - {"id", "time", *raw.shown}:
+        values = columns.column(name).take(pa.array(rng.permutation(len(columns))))
+        columns = columns.set_column(columns.column_names.index(name), name, values)
+    raw = replace(raw, columns=columns, digest=f"{raw.digest}-scrambled-labels")
     table = replace(stream.table, columns=columns, digest=raw.digest)
+    classes = len(stream[-1].classes)
     other = replace(
         stream,
         table=table,
-        periods=tuple(_with_other_labels(period, upto) for period in stream),
-        static={
-            name: _other(test, len(stream[-1].classes)) for name, test in stream.static.items()
-        },
+        periods=tuple(_scramble_period(period, upto, rng) for period in stream),
+        static={name: _scramble(test, classes, rng) for name, test in stream.static.items()},
+        complete=_scramble_complete(stream, upto, rng),
     )
     prepare, cut = partial(_constant, table), partial(_constant, other)
     return replace(benchmark, raw=raw, prepare=prepare, cut=cut)
 
 
-def _with_other_labels(period: Period, upto: int) -> Period:
+def _scramble_period(period: Period, upto: int, rng: np.random.Generator) -> Period:
     classes, later = len(period.classes), period.index > upto
     return replace(
         period,
-        test=_other(period.test, classes),
-        more={name: _other(test, classes) for name, test in period.more.items()},
-        train=_other(period.train, classes) if later else period.train,
-        validation=_other(period.validation, classes) if later else period.validation,
+        test=_scramble(period.test, classes, rng),
+        more={name: _scramble(test, classes, rng) for name, test in period.more.items()},
+        train=_scramble(period.train, classes, rng) if later else period.train,
+        validation=_scramble(period.validation, classes, rng) if later else period.validation,
     )
 
 
-def _other(samples: Samples, classes: int) -> Samples:
-    """Give each sample the next class or, of several labels or boxes, those of its neighbour."""
-    labels = samples.labels
+def _scramble(samples: Samples, classes: int, rng: np.random.Generator) -> Samples:
+    """Give each sample the next class or, of several labels or boxes, those of another sample."""
+    labels = samples.labels.copy()
     if labels.ndim == 1:
         return replace(samples, labels=np.where(labels < 0, labels, (labels + 1) % max(classes, 1)))
-    return replace(samples, labels=np.roll(labels, 1, axis=0))
+    if labels.size:
+        # Samples without a label, such as prompts, are not asked about: they stay so.
+        labelled = np.flatnonzero(labels.reshape(len(labels), -1)[:, 0] >= 0)
+        labels[labelled] = labels[rng.permutation(labelled)]
+    return replace(samples, labels=labels)
+
+
+def _scramble_complete(stream: Stream, upto: int, rng: np.random.Generator) -> Array | None:
+    """Return all labels of every row, wrong for rows that are not learned up to a period."""
+    if stream.complete is None:
+        return None
+    learned = [
+        part.rows for period in stream[: upto + 1] for part in (period.train, period.validation)
+    ]
+    hidden = np.setdiff1d(np.arange(len(stream.complete)), np.concatenate(learned))
+    complete = stream.complete.copy()
+    complete[hidden] = complete[rng.permutation(hidden)]
+    return complete
 
 
 def _constant(value: Any, *arguments: Any) -> Any:

@@ -33,7 +33,6 @@ class Wrapper:
 
     def __init__(self, inner: Learner) -> None:
         self.inner = inner
-        self.metered = getattr(inner, "metered", ())
         if isinstance(inner, SavingLearner):
             self.save, self.load = inner.save, inner.load
 

@@ -26,7 +26,7 @@ from onward.cli.source import with_source
 from onward.cli.voice import only_once
 from onward.errors import MethodImportError
 from onward.failures import RunsFailedError
-from onward.learners import choose
+from onward.learners import choose, require_metered
 from onward.report.formats import to_json
 from onward.report.summary import Summary, by_setting, summarise
 from onward.report.terminal import tables
@@ -83,7 +83,9 @@ def run(
         # A mistake in the command is refused before any run begins. An error in a method's file
         # fails the runs of that method only.
         with contextlib.suppress(MethodImportError):
-            choose(name, options, benchmark_of(its_own))
+            found = choose(name, options, benchmark_of(its_own))
+            allowed = benchmark_of(its_own).protocol.limits_of(found.name, limits)
+            require_metered(found, allowed, allow_unmetered=allow_unmetered)
     made = benchmark_of(sources[method[0]])
     wanted = [
         Job(

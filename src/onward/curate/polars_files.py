@@ -17,7 +17,7 @@ def reading_polars(path: Path, expected: str = "a parquet file at") -> Iterator[
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
-        if "UTF-8" in str(error):
+        if isinstance(error, pl.exceptions.ComputeError) and "UTF-8" in str(error):
             raise not_utf8(path, error) from error
         raise unreadable(path, expected, error, _AGAIN) from error
 

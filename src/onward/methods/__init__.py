@@ -3,12 +3,13 @@
 To add one, write its file and its line here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from onward.catalogue import Catalogue
 from onward.fit import Misfit, misfit
-from onward.methods.agem import AGEM
+from onward.methods.agem import AGEM, reference_revision
 from onward.methods.biased import BiasedReservoirFinetune
 from onward.methods.bic import BiC
 from onward.methods.c1 import C1
@@ -49,16 +50,17 @@ class MethodCard:
     ``make`` is a gradient method, or a learner that takes a ``setting``. What it needs of a
     benchmark stands in its own file, as ``needs``: see `onward.fit`.
 
-    ``revision`` is given to a method of Onward whose implementation has changed what it computes.
-    It becomes the ``method_digest`` of its runs, so that no run from before the change counts as
-    one of them. What those runs are called today stands in `onward.results.translations`. Methods
+    ``revision`` is given to a method of Onward whose implementation has changed what it computes:
+    it names the change, given a recipe for which results differ, and is None for any other. It
+    becomes the ``method_digest`` of its runs, so that no run from before the change counts as one
+    of them. What those runs are called today stands in `onward.results.translations`. Methods
     of other packages need none: their digest is that of their code.
     """
 
     name: str
     make: type[GradientMethod] | type[Learner]
     source: str
-    revision: str | None = None
+    revision: Callable[[Any], str | None] = lambda recipe: None
 
     @property
     def needs(self) -> Mapping[str, str]:
@@ -94,12 +96,12 @@ METHODS = Catalogue(
             MethodCard("er_infinite", ERInfinite, "IIRC"),
             MethodCard("reservoir", ReservoirFinetune, "Vitter 1985, CLEAR"),
             MethodCard("biased_reservoir", BiasedReservoirFinetune, "CLEAR"),
-            MethodCard("gdumb", GDumb, "Prabhu et al. 2020", revision="greedy"),
+            MethodCard("gdumb", GDumb, "Prabhu et al. 2020", revision=lambda recipe: "greedy"),
             MethodCard("gdumb_reservoir", GDumbReservoir, "Prabhu et al. 2020, adapted"),
             MethodCard("ewc", EWC, "Kirkpatrick et al. 2017, Schwarz et al. 2018"),
             MethodCard("si", SI, "Zenke et al. 2017"),
             MethodCard("lwf", LwF, "Li and Hoiem 2016"),
-            MethodCard("agem", AGEM, "Chaudhry et al. 2019"),
+            MethodCard("agem", AGEM, "Chaudhry et al. 2019", revision=reference_revision),
             MethodCard("cwr", CWRStar, "Lomonaco et al. 2020"),
             MethodCard("icarl_cnn", ICaRLCNN, "Rebuffi et al. 2017, IIRC"),
             MethodCard("icarl_norm", ICaRLNorm, "Rebuffi et al. 2017, Hou et al. 2019, IIRC"),

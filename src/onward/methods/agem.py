@@ -9,6 +9,7 @@ from onward.train.exemplars import memory_for
 from onward.train.followed import Followed, is_plain_sgd
 from onward.train.kept import whole
 from onward.train.method import GradientMethod, Step, TrainingSet, yes_or_no
+from onward.train.recipe import Recipe
 from onward.train.weights import gradients
 from onward.types import Loss, Setting, View
 
@@ -157,6 +158,16 @@ class AGEM(GradientMethod):
             if self._resumed:
                 self._followed.restore(self._resumed)
         return self._followed
+
+
+def reference_revision(recipe: Recipe) -> str | None:
+    """Return what tells runs with an exact reference gradient from older ones without.
+
+    Older versions followed the outputs of a linear model on the memory by the rule of plain SGD
+    under every optimizer.
+    """
+    affected = recipe.model == "linear" and not is_plain_sgd(recipe)
+    return "exact_reference" if affected else None
 
 
 def project(

@@ -79,7 +79,7 @@ def _words(spec: RunSpec) -> Iterator[str]:
     for name in sorted(options.keys() - known):
         yield from ("--load", _pair(name, options[name]))
     if spec.method not in METHODS and not spec.limits.keys().isdisjoint(REPORTED):
-        yield "--allow-unmetered"  # which is refused to nobody who reports it all
+        yield "--allow-unmetered"  # harmless for a learner that reports everything
     if spec.tuned is not None:
         yield from ("--tuned", "<folder of onward tune>")
     for name, value in spec.recipe_changes.items():

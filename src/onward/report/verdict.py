@@ -9,12 +9,12 @@ from onward.report.decay import staleness
 from onward.report.provenance import StreamCard, years_by_distance
 from onward.report.summary import TEST, Summary, headline
 from onward.report.words import (
-    SAME_ROWS,
     capital,
     decision,
     joined,
     limits,
     metric_words,
+    same_rows_words,
     score_words,
     seeds,
 )
@@ -247,10 +247,9 @@ def _other_settings(settings: Sequence[Sequence[Summary]]) -> Iterator[Finding |
 def _sure(settings: Sequence[Sequence[Summary]]) -> Finding:
     question = "How sure is this?"
     changing = [group for group in settings if not group[0].spec.same_rows]
+    why = same_rows_words(settings[0][0].spec)
     if not changing:
-        return Finding(
-            question, "Seeds cannot tell here: each trains and tests on the same rows.", SAME_ROWS
-        )
+        return Finding(question, "Seeds cannot tell here: all of them share one split.", why)
     fixed = len(changing) < len(settings)
     counts = sorted({len(summary.seeds) for group in changing for summary in group})
     fewest = counts[0]
@@ -264,7 +263,7 @@ def _sure(settings: Sequence[Sequence[Summary]]) -> Finding:
     grounds = (
         f"± is one standard deviation over {number} seeds. Methods share the split of a seed, so "
         "they are compared seed by seed; a difference is decided if the exact sign-flip test "
-        "gives p ≤ 0.05." + (f" Where the split is always the same: {SAME_ROWS}" if fixed else "")
+        "gives p ≤ 0.05." + (f" Where the split is always the same: {why}" if fixed else "")
     )
     needed = compare([0.0] * fewest, [0.0] * fewest).needed
     if needed is None:

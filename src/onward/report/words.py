@@ -119,10 +119,16 @@ def metric_words(name: str) -> tuple[str, str]:
 
 
 SAME_ROWS = (
-    "Every seed trains and tests on the same rows, so seeds differ by the randomness of training "
+    "All seeds share one split: they test the same rows and differ by the randomness of training "
     "alone. A method that happens to suit these rows is ahead with every seed: that is no evidence "
-    "for other samples. A split that changes with the seed can tell, such as a group column gives."
+    "for other samples."
 )
+
+
+def same_rows_words(spec: RunSpec) -> str:
+    """Say why seeds that share one split cannot tell, and what would change that."""
+    grouped = " With --group-column the split changes with the seed."
+    return SAME_ROWS + (grouped if spec.benchmark == "yours" else "")
 
 
 def decision(verdict: Verdict) -> str:

@@ -4,6 +4,7 @@ import os
 import platform
 import resource
 import time
+from collections.abc import Collection
 from functools import cache
 from importlib.metadata import version
 
@@ -17,10 +18,17 @@ class Meter:
 
     Peak memory is that of the process, which may have run something larger before. Where several
     processes share the work, all of them are taken to have worked as long as this one.
+
+    Parameters
+    ----------
+    metered
+        The names of `onward.budget.REPORTED` that the learner reports.
+    before
+        What the run had cost before it was resumed.
     """
 
-    def __init__(self, before: Cost | None = None) -> None:
-        self._before = before or Cost()
+    def __init__(self, metered: Collection[str], before: Cost | None = None) -> None:
+        self._metered, self._before = metered, before or Cost()
         self._share = self._cpu = self._wall = 0.0
         self._at = time.process_time(), time.monotonic()
 
@@ -47,25 +55,31 @@ class Meter:
                 resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             ),
             samples=budget.totals["samples"],
-            iterations=budget.totals["iterations"],
-            macs=budget.totals["macs"],
-            parameters=max(before.parameters or 0, budget.parameters),
+            iterations=self._if_metered("iterations", budget.totals["iterations"]),
+            macs=self._if_metered("macs", budget.totals["macs"]),
+            parameters=self._if_metered(
+                "parameters", max(before.parameters or 0, budget.parameters)
+            ),
             stored_samples=max(before.stored_samples, budget.most_stored),
             stored_bytes=max(before.stored_bytes, budget.most_stored * budget.sample_bytes),
+            metered=sorted(self._metered),
         )
+
+    def _if_metered(self, name: str, value: int) -> int | None:
+        return value if name in self._metered else None
 
 
 def unmetered(spec: RunSpec, cost: Cost | None) -> list[str]:
     """Return the limits of a run on what its learner did not report."""
     if cost is None:
         return []
-    # How large batches are is reported with each iteration.
-    source = {"batch_size": "iterations", "new_in_batch": "iterations"}
-    return [
-        name
-        for name in spec.limits
-        if name in REPORTED and getattr(cost, source.get(name, name)) is None
-    ]
+    metered: Collection[str] | None = cost.metered
+    if metered is None:
+        # An older file: how large batches are was reported with each iteration.
+        of_batches = ("iterations", "batch_size", "new_in_batch")
+        metered = {name for name in ("macs", "parameters") if getattr(cost, name) is not None}
+        metered |= set(of_batches if cost.iterations is not None else ())
+    return [name for name in spec.limits if name in REPORTED and name not in metered]
 
 
 @cache

@@ -127,7 +127,7 @@ def read_cost(folder: Path, manifest: Manifest) -> Cost | None:
         )
     content = check_mark(folder, "cost.json", manifest.files["cost.json"])
     cost = _parsed(folder, "cost.json", Cost, content)
-    unsaid = Cost.model_fields.keys() - cost.model_fields_set
+    unsaid = Cost.model_fields.keys() - cost.model_fields_set - {"metered"}
     if unsaid:
         raise DamagedFolderError(
             f"cost.json in {folder} is damaged: it says nothing of {min(unsaid)}; {_MOVE}"

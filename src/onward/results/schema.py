@@ -22,7 +22,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticSerializationError
 
 from onward.errors import OnwardError
@@ -175,8 +182,9 @@ class Point(Stored):
 class Cost(Stored):
     """What a run spent. Work lost to a kill and done again is counted once.
 
-    ``iterations``, ``macs`` and ``parameters`` are None where the learner did not report them: a
-    learner with a training loop of its own is not metered. Older files have 0 there.
+    ``metered`` names the quantities that the learner reports; a learner with a training loop of its
+    own reports none. ``iterations``, ``macs`` and ``parameters`` are None where they are not
+    reported. Older files say nothing of ``metered``: a 0 there means that nothing was reported.
     """
 
     cpu_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
@@ -189,10 +197,16 @@ class Cost(Stored):
     stored_samples: int = Field(default=0, ge=0)
     stored_bytes: int = Field(default=0, ge=0)
 
-    @field_validator("iterations", "macs", "parameters")
+    metered: list[str] | None = None
+
+    @model_validator(mode="before")
     @classmethod
-    def _none_if_not_metered(cls, value: int | None) -> int | None:
-        return value or None
+    def _read_older(cls, found: Any) -> Any:
+        """Turn the zeros of a file without ``metered`` into None."""
+        if not isinstance(found, dict) or "metered" in found:
+            return found
+        unknown = {n: None for n in ("iterations", "macs", "parameters") if found.get(n) == 0}
+        return {**found, **unknown}
 
 
 class Progress(Stored):

@@ -40,7 +40,49 @@ TRANSLATIONS: tuple[Translation, ...] = (
         applies=lambda spec: spec.method == "gdumb" and spec.method_digest is None,
         changes=lambda spec: {"method": "gdumb_reservoir"},
     ),
+    Translation(
+        reason="agem on a linear model had the reference gradient of plain SGD for any optimizer",
+        applies=lambda spec: (
+            spec.method == "agem"
+            and spec.method_digest is None
+            and spec.recipe.get("model") == "linear"
+            and (
+                spec.recipe.get("optimizer", "sgd") != "sgd"
+                or bool(spec.recipe.get("clip"))
+                or bool(spec.recipe.get("goes_on"))
+                or not spec.recipe.get("decays_all", True)
+            )
+        ),
+        changes=lambda spec: {"method": "agem_wrong_reference"},
+    ),
+    Translation(
+        reason="options given in Python and on the command line had other types",
+        applies=lambda spec: (
+            _of_one_type(spec.benchmark_options) != spec.benchmark_options
+            or any(map(_is_int, _decimals(spec.benchmark_options)))
+        ),
+        changes=lambda spec: {"benchmark_options": _of_one_type(spec.benchmark_options)},
+    ),
 )
+_DECIMALS = ("min_area", "validation")
+
+
+def _decimals(options: Mapping[str, Any]) -> list[Any]:
+    return [options[name] for name in _DECIMALS if name in options]
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _of_one_type(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a benchmark's options as they are stored today."""
+    found = dict(options)
+    if _is_int(found.get("periods")):
+        found["periods"] = str(found["periods"])
+    if "drop_occluded" in found and found["drop_occluded"] is None:
+        found["drop_occluded"] = -1
+    return found | {name: float(found[name]) for name in _DECIMALS if _is_int(found.get(name))}
 
 
 def translated(spec: RunSpec) -> RunSpec:

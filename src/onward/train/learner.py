@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import torch
 
-from onward.budget import REPORTED, Budget, working
+from onward.budget import Budget, working
 from onward.crew import contained, crew
 from onward.errors import DamagedFolderError, OnwardError
 from onward.models import MODELS
@@ -40,8 +40,6 @@ class GradientLearner:
     setting
         The task kind, the recipe and the seed.
     """
-
-    metered = REPORTED
 
     def __init__(self, method: GradientMethod, setting: Setting) -> None:
         self.method = method
