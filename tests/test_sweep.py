@@ -3,7 +3,9 @@ from pathlib import Path
 import pytest
 
 from onward.benchmarks import Source
+from onward.errors import MethodImportError
 from onward.failures import RunsFailedError
+from onward.learners import choose
 from onward.results.check import check_folder
 from onward.results.read import find_folders
 from onward.sweep import Job, bundled, sweep
@@ -179,3 +181,38 @@ def test_an_onward_error_in_a_worker_is_reported_with_its_own_text(tmp_path: Pat
     with pytest.raises(RunsFailedError, match=r"BudgetSpentError: .* stored_samples = 10") as found:
         sweep(jobs, tmp_path, workers=2)
     assert found.value.exit_code == 2
+
+
+EXITS = """
+import sys
+
+class Exits:
+    def learn(self, view, budget): sys.exit(0)
+    def predict(self, view): return []
+
+class WithoutText(Exception):
+    def __str__(self): raise RuntimeError("no text")
+
+class Raises(Exits):
+    def learn(self, view, budget): raise WithoutText
+"""
+
+
+@pytest.mark.parametrize(("name", "error"), [("Exits", "SystemExit"), ("Raises", "WithoutText")])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_exit_or_exception_without_text_fails_its_own_run_only(
+    tmp_path: Path, name: str, error: str, workers: int
+) -> None:
+    (tmp_path / "exits.py").write_text(EXITS)
+    methods = (f"{tmp_path / 'exits.py'}:{name}", "nap")
+    jobs = [Job(Source("clear"), method, 0) for method in methods]
+    with pytest.raises(RunsFailedError, match="1 of 2 runs failed") as found:
+        sweep(jobs, tmp_path / "out", workers=workers)
+    assert [failed.error for failed in found.value.failed] == [error]
+    assert [record.spec.method for record in found.value.records] == ["nap"]
+
+
+def test_exit_at_import_of_a_method_file_is_an_import_error(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("raise SystemExit(0)")
+    with pytest.raises(MethodImportError, match="cannot be imported: SystemExit"):
+        choose(f"{tmp_path / 'script.py'}:Any")

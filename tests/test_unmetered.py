@@ -149,6 +149,29 @@ def test_learner_cannot_rebind_its_limits() -> None:
         run(tiny_benchmark(), ReplacingTheCounter)
 
 
+@pytest.mark.parametrize("work", [{"iterations": -1}, {"macs": -5}, {"iterations": 0.5}])
+def test_work_cannot_be_taken_back(work: dict[str, Any]) -> None:
+    budget = Budget(LIMITS)
+    budget.open(np.arange(3))
+    with pytest.raises(OnwardError, match="work as a whole number from 0 on"):
+        budget.spend(**work)
+
+
+def test_counters_cannot_be_reset() -> None:
+    budget: Any = Budget(LIMITS)
+    budget.open(np.arange(3))
+    for counters in (budget.spent, budget.totals):
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            counters["iterations"] = 0
+
+
+@pytest.mark.parametrize("metered", [None, True, "iterations"])
+def test_metered_that_is_no_tuple_of_names_is_refused(metered: Any) -> None:
+    wrong = type("Wrong", (NearestMean,), {"metered": metered})
+    with pytest.raises(OnwardError, match="expected metered as a tuple of names"):
+        run(tiny_benchmark(), wrong)
+
+
 def test_limits_are_compared_with_the_spec_after_every_call() -> None:
     with pytest.raises(BudgetSpentError, match="expected the limits of the run's spec"):
         run(tiny_benchmark(), ReplacingPrivateLimits, limits=LIMITS)

@@ -60,14 +60,14 @@ of learn), found 4. Spend less, or give the run a larger budget
         "_limits",
         "_rules",
         "_shown",
+        "_spent",
+        "_totals",
         "charge",
         "checkpoint",
         "held",
         "most_stored",
         "parameters",
         "sample_bytes",
-        "spent",
-        "totals",
     )
 
     def __init__(
@@ -85,13 +85,13 @@ of learn), found 4. Spend less, or give the run a larger budget
                 raise OnwardError(
                     f"expected a positive number for the budget {name}, found {self.limits[name]}"
                 )
-        self.totals = {"samples": 0, "iterations": 0, "macs": 0}
+        self._totals = {"samples": 0, "iterations": 0, "macs": 0}
         self.parameters = 0
         self.held: Rows = np.empty(0, np.int64)
         self.most_stored = 0
         self.sample_bytes = sample_bytes
         self._shown: Rows = np.empty(0, np.int64)
-        self.spent: dict[str, float] = {}
+        self._spent: dict[str, float] = {}
         self.checkpoint: Callable[[Any], None] = lambda learner: None
         self.charge: Callable[[float], None] = lambda share: None
 
@@ -100,37 +100,55 @@ of learn), found 4. Spend less, or give the run a larger budget
         """Upper bounds by the names of `LIMITS`. Read-only."""
         return self._limits
 
+    @property
+    def spent(self) -> Mapping[str, float]:
+        """What this call of `learn` has spent. Read-only."""
+        return MappingProxyType(self._spent)
+
+    @property
+    def totals(self) -> Mapping[str, int]:
+        """What the run has spent. Read-only."""
+        return MappingProxyType(self._totals)
+
+    def resume(self, totals: Mapping[str, int], held: Rows) -> None:
+        """Continue with what a run had spent and held (the loop does this)."""
+        self._totals.update(totals)
+        self.held = held
+
     def open(self, shown: Rows, already_spent: Mapping[str, float] | None = None) -> None:
         """Begin a call of `learn` that shows these rows, or go on with one (the loop does this)."""
         self._shown = shown
-        self.spent = {"iterations": 0, "passes": 0, "macs": 0, **(already_spent or {})}
+        self._spent = {"iterations": 0, "passes": 0, "macs": 0, **(already_spent or {})}
 
     def left(self, what: str) -> float:
         """Return how much of an allowance this call still has; infinite without a limit."""
-        return float(self.limits.get(what, np.inf) - self.spent[what])
+        return float(self.limits.get(what, np.inf) - self._spent[what])
 
     def spend(
         self, *, iterations: int = 0, macs: int = 0, batch_size: int = 0, new_in_batch: int = 0
     ) -> None:
         """Count work before it is done; raise if the budget does not have it."""
+        for amount in (iterations, macs, batch_size, new_in_batch):
+            if amount < 0 or amount != int(amount):
+                raise OnwardError(f"expected work as a whole number from 0 on, found {amount}")
         self._refuse_above("batch_size", batch_size)
         self._refuse_above("new_in_batch", new_in_batch)
-        self._refuse_above("iterations", self.spent["iterations"] + iterations)
-        self._refuse_above("macs", self.spent["macs"] + macs)
-        self.spent["iterations"] += iterations
-        self.spent["macs"] += macs
-        self.totals["iterations"] += iterations
-        self.totals["macs"] += macs
+        self._refuse_above("iterations", self._spent["iterations"] + iterations)
+        self._refuse_above("macs", self._spent["macs"] + macs)
+        self._spent["iterations"] += iterations
+        self._spent["macs"] += macs
+        self._totals["iterations"] += iterations
+        self._totals["macs"] += macs
 
     def read(self, rows: Rows) -> None:
         """Count the inputs that a view hands out; a pass counts those shown by this call."""
         if "passes" in self.limits:
             new = np.count_nonzero(np.isin(rows, self._shown))
-            passes = self.spent["passes"] + new / max(len(self._shown), 1)
+            passes = self._spent["passes"] + new / max(len(self._shown), 1)
             # A sum of fractions of a pass may exceed a whole number by rounding alone.
             self._refuse_above("passes", round(passes, 9))
-            self.spent["passes"] = passes
-        self.totals["samples"] += len(rows)
+            self._spent["passes"] = passes
+        self._totals["samples"] += len(rows)
 
     def declare(self, *, parameters: int) -> None:
         """State the size of the model in use."""

@@ -60,7 +60,7 @@ class FailedRun:
             seed=seed,
             stage=stage,
             error=type(error).__name__,
-            message=str(error).strip(),
+            message=_text(error),
             location=_location(error),
             traceback="".join(traceback.format_exception(error)) if error.__traceback__ else "",
             user_error=isinstance(error, OnwardError),
@@ -110,6 +110,14 @@ def all_or_raise(results: Sequence[RunRecord | FailedRun]) -> list[RunRecord]:
     if len(records) < len(results):
         raise RunsFailedError(results)
     return records
+
+
+def _text(error: BaseException) -> str:
+    """Return the text of an exception, whose class may be somebody else's."""
+    try:
+        return str(error).strip()
+    except Exception as other:  # noqa: BLE001 (the exception itself is to be reported)
+        return f"(its text cannot be read: {type(other).__name__})"
 
 
 def _location(error: BaseException) -> str | None:

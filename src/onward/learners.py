@@ -30,7 +30,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -200,7 +200,12 @@ def _metered(found: Any) -> tuple[str, ...]:
         isinstance(found, type) and issubclass(found, GradientMethod)
     ):
         return REPORTED
-    return tuple(getattr(found, "metered", ()))
+    metered = getattr(found, "metered", ())
+    if isinstance(metered, str) or not isinstance(metered, Collection):
+        raise OnwardError(
+            f"expected metered as a tuple of names among {', '.join(REPORTED)}, found {metered!r}"
+        )
+    return tuple(metered)
 
 
 def require_metered(chosen: Chosen, limits: Mapping[str, float], *, allow_unmetered: bool) -> None:
@@ -313,7 +318,7 @@ def _load(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.resolve().parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever it is, it is the file's to mend
+    except (Exception, SystemExit) as error:  # whatever it is, the file is to be fixed
         where = f"{path}, line {_line(error, spec.origin)}"
         raise MethodImportError(
             f"{where}, cannot be imported: {type(error).__name__}: {error}"
@@ -323,7 +328,7 @@ def _load(path: Path) -> ModuleType:
     return module
 
 
-def _line(error: Exception, file: str | None) -> int | None:
+def _line(error: BaseException, file: str | None) -> int | None:
     """Return the last line of a file that an error came through."""
     if isinstance(error, SyntaxError) and error.filename == file:
         return error.lineno

@@ -249,14 +249,14 @@ class Loop:
                 self.folder.log("replayed", can_save=self.saver is not None)
                 self.watch(Event("replayed", self.spec))
             return Progress()
-        progress, self.budget.held, learner_folder = saved
+        progress, held, learner_folder = saved
         if not learner_folder.is_dir():
             raise OnwardError(
                 f"expected the checkpoint {learner_folder}, which another process has found, and "
                 "found none here. Machines that share a run need storage that all of them see"
             )
         self.saver.load(learner_folder)
-        self.budget.totals.update(progress.totals)
+        self.budget.resume(progress.totals, held)
         self.meter = Meter(self.chosen.metered, progress.cost)
         where = {"period": progress.period, "learned": progress.learned}
         self.folder.log("resumed", **where, processes=self.crew.size)

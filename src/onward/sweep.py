@@ -196,6 +196,8 @@ def _run_here(bundle: Sequence[Job], out: Path, watch: Watch) -> Answer:
     """Run a bundle in this process."""
     try:
         return _run(bundle, out, watch)
+    except SystemExit as error:  # of a learner, which is no reason to end the others
+        return _failed(bundle, error)
     except Exception as error:  # noqa: BLE001 (it is returned)
         return _failed(bundle, contained(error))
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -56,19 +57,28 @@ class Exercise:
 def exercise(benchmark: Benchmark, method: str, seed: int = 0) -> Exercise:
     """Run a method, and watch it."""
     found, chosen = Exercise(), choose(method, {}, benchmark)
+    watchers: list[_Watch] = []
 
     def build(setting: Setting) -> Learner:
         made = chosen.build(setting)
         found.gradient_method = isinstance(made, GradientLearner)
         if isinstance(made, GradientLearner):
-            _Watch(made, setting, found)
+            watchers.append(_Watch(made, setting, found))
         return made
 
     def watch(event: Event) -> None:
         if event.kind == "tested":
             found.outputs = np.asarray(event.outputs)
 
-    record = onward.run(benchmark, replace(chosen, build=build), seed, watch=watch)
+    read = Budget.read
+
+    def listening(budget: Budget, rows: Rows) -> None:
+        for watcher in watchers:
+            watcher.listen(budget, rows)
+        read(budget, rows)
+
+    with mock.patch.object(Budget, "read", listening):
+        record = onward.run(benchmark, replace(chosen, build=build), seed, watch=watch)
     assert record.cost is not None
     found.stored = record.cost.stored_samples
     return found
@@ -80,6 +90,7 @@ class _Watch:
     def __init__(self, learner: GradientLearner, setting: Setting, found: Exercise) -> None:
         method = learner.method
         self._method, self._found = method, found
+        self._shown = self._before = np.empty(0, np.int64)
         self._asked = {name: getattr(method, name) for name in QUESTIONS}
         kind = type(method)
         found.overridden = {
@@ -105,7 +116,8 @@ class _Watch:
 
     def trains_on(self, new: View, budget: Budget) -> TrainingSet:
         """Note other samples than the new ones, or another way through them."""
-        self._listen(new, budget)
+        self._before = budget.held
+        self._shown = np.concatenate([new.rows, new.validation.rows])
         answer: TrainingSet = self._asked["trains_on"](new, budget)
         self._apart, plain = answer.apart, TrainingSet(new, epoch=len(new))
         self._found.apart |= answer.apart
@@ -114,17 +126,10 @@ class _Watch:
         self._note("trains_on", other or not answer.view.shows_what(new))
         return answer
 
-    def _listen(self, new: View, budget: Budget) -> None:
+    def listen(self, budget: Budget, rows: Rows) -> None:
         """Note if samples are read because they are held, and not because they are new."""
-        before, shown = budget.held, np.concatenate([new.rows, new.validation.rows])
-        read = Budget.read.__get__(budget)
-
-        def listening(rows: Rows) -> None:
-            comes_again = np.isin(rows, shown) & np.isin(rows, before)
-            self._note(MEMORY, bool((np.isin(rows, budget.held) & ~comes_again).any()))
-            read(rows)
-
-        budget.read = listening  # type: ignore[method-assign]
+        comes_again = np.isin(rows, self._shown) & np.isin(rows, self._before)
+        self._note(MEMORY, bool((np.isin(rows, budget.held) & ~comes_again).any()))
 
     def starts_from(self, model: Any, generator: torch.Generator) -> None:
         """Note other weights than the last ones, or weights that are not to move."""

@@ -120,7 +120,7 @@ def scramble_hidden_labels(benchmark: Benchmark, seed: int, upto: int) -> Benchm
     """
     stream, raw, rng = benchmark.stream(seed), benchmark.raw, np.random.default_rng(seed)
     columns = raw.columns
-    for name in set(columns.column_names) - {"id", "time", *raw.shown}:
+    for name in sorted(set(columns.column_names) - {"time", *raw.shown}):
         values = columns.column(name).take(pa.array(rng.permutation(len(columns))))
         columns = columns.set_column(columns.column_names.index(name), name, values)
     raw = replace(raw, columns=columns, digest=f"{raw.digest}-scrambled-labels")

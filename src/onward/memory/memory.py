@@ -42,8 +42,8 @@ class Store(Saved):
     saved: ClassVar[tuple[str, ...]] = ("rows", "labels", "_generator")
 
     def __init__(self, capacity: int = sys.maxsize, seed: int = 0) -> None:
-        if capacity < 1:
-            raise OnwardError(f"a memory needs a capacity of at least 1, found {capacity}")
+        if not isinstance(capacity, int | np.integer) or capacity < 1:
+            raise OnwardError(f"a memory needs a whole capacity of at least 1, found {capacity!r}")
         self.capacity = capacity
         self.rows: Rows = np.empty(0, np.int64)
         self.labels: Array = np.empty(0, np.int64)
