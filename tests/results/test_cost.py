@@ -16,7 +16,7 @@ def test_a_share_of_the_time_that_passes(monkeypatch: pytest.MonkeyPatch) -> Non
         clocks["process_time"] += cpu
         clocks["monotonic"] += wall
 
-    meter = Meter(Cost(cpu_seconds=7.0, wall_seconds=9.0))
+    meter = Meter((), Cost(cpu_seconds=7.0, wall_seconds=9.0))
     pass_by(64, 64)  # before anything is charged
     meter.charge(1.0)
     pass_by(4, 8)

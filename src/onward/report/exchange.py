@@ -72,6 +72,14 @@ class Written:
     left_out: tuple[LeftOut, ...]
 
 
+# What was not metered is empty.
+_COSTS = {
+    name: pa.float64() if field.annotation is float else pa.int64()
+    for name, field in Cost.model_fields.items()
+    if name != "metered"
+}
+
+
 def write_flat(roots: Sequence[Path], out: Path, rows: Rows = "scores") -> Written:
     """Write the runs below some paths as one flat table.
 
@@ -184,7 +192,7 @@ def _scores(record: RunRecord, label: str) -> Iterator[dict[str, Any]]:
 
 def _run(record: RunRecord, label: str) -> dict[str, Any]:
     alone = Summary(label, (record,))
-    cost = (record.cost or Cost()).model_dump()
+    cost = (record.cost or Cost()).model_dump(include=set(_COSTS))
     return {
         **_about(record, label),
         **{name: finite(measure.mean) for name, measure in alone.metrics.items()},
@@ -195,12 +203,9 @@ def _run(record: RunRecord, label: str) -> dict[str, Any]:
 
 def _schema_of(rows: Sequence[dict[str, Any]]) -> pa.Schema:
     """Return the columns of all rows: who it was, then metrics, then what it cost."""
-    costs = {
-        name: pa.float64() if field.annotation is float else pa.int64()
-        for name, field in Cost.model_fields.items()
-    }
-    metrics = {name: pa.float64() for row in rows for name in row if name not in {**_RUN, **costs}}
-    return pa.schema({**_RUN, **metrics, **costs})
+    known = {**_RUN, **_COSTS}
+    metrics = {name: pa.float64() for row in rows for name in row if name not in known}
+    return pa.schema({**_RUN, **metrics, **_COSTS})
 
 
 def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[pa.Table]:
