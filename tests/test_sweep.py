@@ -199,7 +199,7 @@ class Raises(Exits):
 
 
 @pytest.mark.parametrize(("name", "error"), [("Exits", "SystemExit"), ("Raises", "WithoutText")])
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_exit_or_exception_without_text_fails_its_own_run_only(
     tmp_path: Path, name: str, error: str, workers: int
 ) -> None:

@@ -247,10 +247,15 @@ def test_every_option_of_every_benchmark_is_in_a_case(tmp_path: Path) -> None:
     ("benchmark", "options", "training"),
     [
         ("clear", {}, {"epochs": 2}),
-        ("iirc", {"configuration": 1}, {"epochs": 1}),
+        pytest.param("iirc", {"configuration": 1}, {"epochs": 1}, marks=pytest.mark.slow),
         ("clad-c", {"frames": 60, "size": 16}, {}),
-        ("clad-d", {"frames": 40, "size": 32}, {"epochs": 1, "batch_size": 2}),
-        ("tic", {"splits": 2}, {"iterations": 2}),
+        pytest.param(
+            "clad-d",
+            {"frames": 40, "size": 32},
+            {"epochs": 1, "batch_size": 2},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("tic", {"splits": 2}, {"iterations": 2}, marks=pytest.mark.slow),
         ("yours", {"data": "points.csv", **COLUMNS}, {"epochs": 2}),
     ],
 )
