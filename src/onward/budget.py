@@ -129,7 +129,7 @@ of learn), found 4. Spend less, or give the run a larger budget
     ) -> None:
         """Count work before it is done; raise if the budget does not have it."""
         for amount in (iterations, macs, batch_size, new_in_batch):
-            if amount < 0 or amount != int(amount):
+            if not amount >= 0 or amount % 1:  # NaN is neither
                 raise OnwardError(f"expected work as a whole number from 0 on, found {amount}")
         self._refuse_above("batch_size", batch_size)
         self._refuse_above("new_in_batch", new_in_batch)

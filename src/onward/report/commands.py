@@ -4,6 +4,7 @@ A spec knows files by their content, not by their place: a command has ``<...>``
 to replace.
 """
 
+import functools
 import inspect
 import json
 import shlex
@@ -102,10 +103,11 @@ def _of_protocol(spec: RunSpec) -> dict[str, Any]:
     return {name: found for name, (found, default) in asked.items() if found != default}
 
 
-def _with_flags() -> set[str]:
+@functools.cache
+def _with_flags() -> frozenset[str]:
     """Return the options that have a flag of their own: those of Onward's own benchmarks."""
     loads = [load, *(BENCHMARKS[name].load for name in BENCHMARKS.own)]
-    return {name for each in loads for name in inspect.signature(each).parameters}
+    return frozenset(name for each in loads for name in inspect.signature(each).parameters)
 
 
 def flags(options: Mapping[str, Any]) -> Iterator[str]:

@@ -103,8 +103,7 @@ class Summary:
     @property
     def unmetered(self) -> tuple[str, ...]:
         """The limits that nobody can tell it kept to: see `onward.results.cost.unmetered`."""
-        found = (unmetered(record.spec, record.cost) for record in self.records)
-        return tuple(dict.fromkeys(name for names in found for name in names))
+        return _unmetered(self.records)
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -196,9 +195,14 @@ def summarise(records: Iterable[RunRecord], more: Sequence[str] = ()) -> list[Su
     return sorted(summaries, key=_order)
 
 
+def _unmetered(records: Iterable[RunRecord]) -> tuple[str, ...]:
+    found = (name for record in records for name in unmetered(record.spec, record.cost))
+    return tuple(dict.fromkeys(found))
+
+
 def _not_metered(records: Iterable[RunRecord]) -> str:
     """Say what a method may have exceeded: it stands beside others that obeyed."""
-    found = {name: None for record in records for name in unmetered(record.spec, record.cost)}
+    found = _unmetered(records)
     return f" ({' and '.join(found)} not metered)" if found else ""
 
 

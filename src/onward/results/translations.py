@@ -57,18 +57,14 @@ TRANSLATIONS: tuple[Translation, ...] = (
     ),
     Translation(
         reason="options given in Python and on the command line had other types",
+        # As texts: 900 and 900.0 are equal numbers, and different specs.
         applies=lambda spec: (
-            _of_one_type(spec.benchmark_options) != spec.benchmark_options
-            or any(map(_is_int, _decimals(spec.benchmark_options)))
+            repr(_of_one_type(spec.benchmark_options)) != repr(spec.benchmark_options)
         ),
         changes=lambda spec: {"benchmark_options": _of_one_type(spec.benchmark_options)},
     ),
 )
 _DECIMALS = ("min_area", "validation")
-
-
-def _decimals(options: Mapping[str, Any]) -> list[Any]:
-    return [options[name] for name in _DECIMALS if name in options]
 
 
 def _is_int(value: Any) -> bool:
