@@ -14,7 +14,7 @@ from onward.errors import LookAheadError, OnwardError
 from onward.fit import IMAGES
 from onward.learners import OneByOne, PartialFit, choose
 from onward.metrics import clear
-from onward.train.method import GradientMethod, Step
+from onward.train.method import Batch, Method
 from onward.types import Loss, Setting, View
 
 
@@ -157,31 +157,31 @@ def test_a_budget_shortens_training_and_refuses_memory() -> None:
         onward.run(tiny_benchmark(), "finetune", limits={"parameters": 3})
 
 
-class Shrunk(GradientMethod):
+class Shrunk(Method):
     """Finetuning whose gradient is taken away: it overrides the fourth question."""
 
-    def gradient(self, step: Step) -> None:
-        for parameter in step.model.parameters.values():
+    def on_after_backward(self, batch: Batch) -> None:
+        for parameter in batch.model.parameters.values():
             parameter.grad = torch.zeros_like(parameter)
 
 
-class Twice(GradientMethod):
+class Twice(Method):
     """Finetuning on twice the loss: it overrides the third question."""
 
-    def minimises(self, step: Step) -> Loss:
-        loss = super().minimises(step)
+    def compute_loss(self, batch: Batch) -> Loss:
+        loss = super().compute_loss(batch)
         return Loss(loss.slope * 2, lambda: 2 * loss.value())
 
 
-class Counting(GradientMethod):
+class Counting(Method):
     """Finetuning that counts its steps: it has state inside a call."""
 
     steps, replayed = 0, 0
 
-    def gradient(self, step: Step) -> None:
+    def on_after_backward(self, batch: Batch) -> None:
         self.steps += 1
-        self.replayed += len(step.targets) - step.new
-        for parameter in step.model.parameters.values():
+        self.replayed += len(batch.targets) - batch.num_new
+        for parameter in batch.model.parameters.values():
             parameter.grad = parameter.grad / self.steps if parameter.grad is not None else None
 
     def state(self) -> dict[str, Any]:
@@ -190,10 +190,10 @@ class Counting(GradientMethod):
     def restore(self, state: dict[str, Any]) -> None:
         self.steps = state["steps"]
 
-    def state_inside(self) -> dict[str, Any]:
+    def save_step_state(self) -> dict[str, Any]:
         return {"steps": self.steps}
 
-    def restore_inside(self, state: dict[str, Any]) -> None:
+    def restore_step_state(self, state: dict[str, Any]) -> None:
         self.steps = state["steps"]
 
 
@@ -256,8 +256,8 @@ class Broken(Majority):
         raise ZeroDivisionError("mine")
 
 
-class BrokenMethod(GradientMethod):
-    def minimises(self, step: Step) -> Loss:
+class BrokenMethod(Method):
+    def compute_loss(self, batch: Batch) -> Loss:
         raise ZeroDivisionError("mine")
 
 

@@ -32,13 +32,13 @@ import numpy as np
 from onward.methods.finetune import Finetune
 
 class DiesOnce(Finetune):
-    def trains_on(self, new, budget):
+    def training_data(self, new, budget):
         mark = Path(__file__).with_name(f"died-{self.setting.seed}")
         if self.setting.seed == 1 and not mark.exists() and getattr(self, "again", False):
             mark.write_text(str(os.getpid()))
             os.kill(os.getpid(), signal.SIGKILL)
         self.again = True
-        return super().trains_on(new, budget)
+        return super().training_data(new, budget)
 """
 
 

@@ -214,8 +214,8 @@ def test_methods_that_begin_alike_do_the_work_once(monkeypatch: pytest.MonkeyPat
 class Tenth(LwF):
     """Begins like LwF, but with a tenth of its loss."""
 
-    def minimises(self, step: Any) -> Any:
-        loss = super().minimises(step)
+    def compute_loss(self, step: Any) -> Any:
+        loss = super().compute_loss(step)
         return Loss(loss.slope / 10, loss.value)
 
 
@@ -224,8 +224,8 @@ class OnTheInstance(Finetune):
 
     def begin(self, setting: Any) -> None:
         super().begin(setting)
-        usual = self.minimises
-        self.minimises = lambda step: Loss(usual(step).slope / 10, float)  # type: ignore[method-assign]
+        usual = self.compute_loss
+        self.compute_loss = lambda step: Loss(usual(step).slope / 10, float)  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize("other", [Tenth, OnTheInstance])
@@ -239,22 +239,22 @@ class RaisesIn(Finetune):
     def __init__(self, *, stage: str) -> None:
         self._stage, self._calls, self._saved = stage, 0, 0
 
-    def trains_on(self, new: Any, budget: Any) -> Any:
+    def training_data(self, new: Any, budget: Any) -> Any:
         self._calls += 1
-        self._raise("trains_on")
-        return super().trains_on(new, budget)
+        self._raise("training_data")
+        return super().training_data(new, budget)
 
-    def gradient(self, step: Any) -> None:
-        self._raise("gradient")
+    def on_after_backward(self, step: Any) -> None:
+        self._raise("on_after_backward")
 
-    def minimises(self, step: Any) -> Loss:
-        self._raise("minimises")
-        loss = super().minimises(step)
+    def compute_loss(self, step: Any) -> Loss:
+        self._raise("compute_loss")
+        loss = super().compute_loss(step)
         wrong = self._stage == "slope" and self._calls == 2
         return Loss(loss.slope[:, :1, None], loss.value) if wrong else loss
 
-    def afterwards(self, model: Any, new: Any, budget: Any) -> None:
-        self._raise("afterwards")
+    def on_learn_end(self, model: Any, new: Any, budget: Any) -> None:
+        self._raise("on_learn_end")
 
     def _raise(self, stage: str) -> None:
         if (stage, self._calls) == (self._stage, 2):
@@ -266,19 +266,19 @@ class CannotBeSaved(Finetune):
 
     saves = 0
 
-    def state_inside(self) -> Any:
+    def save_step_state(self) -> Any:
         self.saves += 1
         if self.saves == 3:
             raise ValueError("boom")
-        return super().state_inside()
+        return super().save_step_state()
 
 
 class ReadsTwice(Finetune):
     """Leaves too few passes for the steps of training."""
 
-    def trains_on(self, new: Any, budget: Any) -> Any:
+    def training_data(self, new: Any, budget: Any) -> Any:
         new.inputs()
-        return super().trains_on(new, budget)
+        return super().training_data(new, budget)
 
 
 class CannotPredict(Majority):
@@ -292,7 +292,13 @@ class CannotPredict(Majority):
     [
         *(
             Variant(RaisesIn, {"stage": stage})
-            for stage in ("trains_on", "minimises", "slope", "gradient", "afterwards")
+            for stage in (
+                "training_data",
+                "compute_loss",
+                "slope",
+                "on_after_backward",
+                "on_learn_end",
+            )
         ),
         Variant(CannotBeSaved),
         Variant(CannotPredict),

@@ -22,9 +22,9 @@ def fisher(batch_size: int) -> np.ndarray:
     class Watched(EWC):
         """EWC that shows what it measured."""
 
-        def afterwards(self, model: Model, new: View, budget: Budget) -> None:
+        def on_learn_end(self, model: Model, new: View, budget: Budget) -> None:
             """Measure, and write it down."""
-            super().afterwards(model, new, budget)
+            super().on_learn_end(model, new, budget)
             found.append(self._anchor.importance["weight"].numpy().copy())
 
     onward.run(retrained(benchmark, {"batch_size": batch_size, "epochs": 1}), Watched)

@@ -43,8 +43,8 @@ from onward.errors import MethodImportError, OnwardError, unknown
 from onward.fit import misfit
 from onward.identity import UNKNOWN, fingerprint
 from onward.methods import METHODS
-from onward.train.method import GradientMethod
-from onward.types import Array, Benchmark, Learner, Method, Setting, View
+from onward.train.method import Method
+from onward.types import Array, Benchmark, Learner, LearnerFactory, Setting, View
 
 __all__ = ["UNKNOWN", "Chosen", "OneByOne", "PartialFit", "choose"]
 
@@ -123,7 +123,7 @@ class Chosen:
     name: str
     options: Mapping[str, Any]
     digest: str | None
-    build: Method
+    build: LearnerFactory
     parameters: tuple[str, ...] = ()
     metered: tuple[str, ...] = ()
     revision: Callable[[Any], str | None] = lambda recipe: None
@@ -196,9 +196,7 @@ def _require_fit(method: str, needs: Mapping[str, str], benchmark: Benchmark | N
 
 def _metered(found: Any) -> tuple[str, ...]:
     """Return what a method reports: a gradient method all of it, any other what it says."""
-    if isinstance(found, GradientMethod) or (
-        isinstance(found, type) and issubclass(found, GradientMethod)
-    ):
+    if isinstance(found, Method) or (isinstance(found, type) and issubclass(found, Method)):
         return REPORTED
     metered = getattr(found, "metered", ())
     if isinstance(metered, str) or not isinstance(metered, Collection):
@@ -272,7 +270,7 @@ def _parameters(kind: type) -> tuple[str, ...]:
 
 def _build(found: Any, options: Mapping[str, Any], setting: Setting) -> Learner:
     made = copy.deepcopy(found) if not isinstance(found, type) else _make(found, options, setting)
-    if isinstance(made, GradientMethod):
+    if isinstance(made, Method):
         from onward.train.learner import GradientLearner  # torch is loaded when it is needed
 
         return GradientLearner(made, setting)

@@ -32,8 +32,8 @@ __all__ = [
     "Folds",
     "Holdout",
     "Learner",
+    "LearnerFactory",
     "Loss",
-    "Method",
     "Period",
     "Protocol",
     "Released",
@@ -118,20 +118,20 @@ class Task(Interface):
     def loss(self, outputs: Any, targets: Any) -> Loss:
         """Compare outputs with targets."""
 
-    def distance(self, outputs: Any, teacher: Any, temperature: float = 1.0) -> Loss:
+    def distillation_loss(self, outputs: Any, teacher: Any, temperature: float = 1.0) -> Loss:
         """Compare outputs with another model's outputs for the same samples, both cooled."""
 
     def as_test(self, outputs: Any, targets: Any) -> tuple[Any, Any]:
         """Return outputs and labels of samples that could be learned from as those of a test."""
 
-    def wanted(self, outputs: Any, targets: Any) -> Any:
+    def soft_targets(self, outputs: Any, targets: Any) -> Any:
         """Return targets as probabilities, in the shape of the outputs."""
 
     def probabilities(self, outputs: Any) -> Any:
         """Return how probable outputs make each class."""
 
-    def towards(self, outputs: Any, wanted: Any) -> Loss:
-        """Compare outputs with probabilities: with those of `wanted`, this is `loss`."""
+    def soft_target_loss(self, outputs: Any, wanted: Any) -> Loss:
+        """Compare outputs with probabilities: with those of `soft_targets`, this is `loss`."""
 
     def decode(self, outputs: Any, classes: tuple[str, ...], *tests: int) -> Array:
         """Turn whatever `predict` returned into one decision per sample, or say what is wrong.
@@ -160,7 +160,8 @@ class Setting:
     online: bool = False
 
 
-Method = Callable[[Setting], Learner]
+LearnerFactory = Callable[[Setting], Learner]
+"""Makes a learner for one run."""
 
 
 @dataclass(frozen=True)

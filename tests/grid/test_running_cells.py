@@ -70,7 +70,7 @@ def _missing(cell: Cell, seed: int, batch_size: int | None) -> set[str]:
         missing.add("another answer to a question that it answers by itself")
     if found.stored and found.gradient_method and MEMORY not in found.otherwise:
         missing.add("a look at what it stores")
-    if found.apart and not {"minimises", "gradient"} & found.otherwise:
+    if found.apart and not {"compute_loss", "on_after_backward"} & found.otherwise:
         missing.add("a use of samples that are replayed apart")
     return missing
 

@@ -17,7 +17,7 @@ from onward.models.linear import LinearProbe
 from onward.tasks.one_label import OneLabel
 from onward.train import followed
 from onward.train.followed import Followed, is_plain_sgd
-from onward.train.method import Step
+from onward.train.method import Batch
 from onward.train.recipe import Recipe
 from onward.turns import Event
 from onward.types import Setting
@@ -45,10 +45,10 @@ def test_the_step_never_raises_the_loss_on_memory(opposed: bool, whole: bool) ->
     inputs = torch.randn(1, 4, generator=torch.Generator().manual_seed(0)).repeat(6, 1)
     targets = torch.tensor([0, 0, 0, 1, 1, 1] if opposed else [0] * 6)
     method._new, method._whole = 3, whole
-    step = Step(probe, inputs, probe.forward(inputs[:3]), targets, 3, np.arange(6))
-    probe.backward(method.minimises(step).slope)
+    batch = Batch(probe, inputs, probe.forward(inputs[:3]), targets, 3, np.arange(6))
+    probe.backward(method.compute_loss(batch).slope)
     own = {name: p.grad.clone() for name, p in probe.parameters.items() if p.grad is not None}
-    method.gradient(step)
+    method.on_after_backward(batch)
     for name, parameter in probe.parameters.items():
         assert parameter.grad is not None
         if opposed:  # the memory's gradient is this one's opposite: nothing is left of it
@@ -121,11 +121,11 @@ def test_following_a_linear_model_is_asking_it_again(
 class RecomputedAGEM(AGEM):
     """A-GEM as published: autograd through the current weights gives each reference gradient."""
 
-    def gradient(self, step: Step) -> None:
-        inputs, targets = step.inputs[step.new :], step.targets[step.new :]
+    def on_after_backward(self, batch: Batch) -> None:
+        inputs, targets = batch.inputs[batch.num_new :], batch.targets[batch.num_new :]
         if not len(targets):
             return
-        current = step.model.parameters
+        current = batch.model.parameters
         with torch.enable_grad():
             weight, bias = (current[n].clone().requires_grad_() for n in ("weight", "bias"))
             loss = torch.nn.functional.cross_entropy(inputs @ weight.t() + bias, targets)
@@ -139,7 +139,7 @@ class RecomputedAGEM(AGEM):
 
 
 class NoProjection(AGEM):
-    def gradient(self, step: Step) -> None:
+    def on_after_backward(self, batch: Batch) -> None:
         """Leave the gradient alone."""
 
 
@@ -223,7 +223,7 @@ def test_a_recipe_setting_added_later_is_not_plain_sgd() -> None:
 
 
 class FrozenRows:
-    def still(self, model: Any) -> dict[str, int]:
+    def frozen_rows(self, model: Any) -> dict[str, int]:
         return {"weight": 1}
 
 

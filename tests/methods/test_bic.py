@@ -39,7 +39,7 @@ def test_the_correction_is_the_best_one(task: Task) -> None:
 def second_period(method: BiC) -> tuple[MLP, Budget, object]:
     model, budget = MLP((3,), 2, generator(), hidden=5), Budget()
     begun(method)
-    method.afterwards(model, shown(INPUTS, np.arange(40), LABELS[:40], 2, budget), budget)
+    method.on_learn_end(model, shown(INPUTS, np.arange(40), LABELS[:40], 2, budget), budget)
     view = shown(INPUTS, np.arange(40, 60), LABELS[40:], 3, budget)
     return model, budget, view
 
@@ -47,7 +47,7 @@ def second_period(method: BiC) -> tuple[MLP, Budget, object]:
 def test_a_few_samples_of_each_class_are_held_out_of_training() -> None:
     method = BiC(per_class=10, held_out=0.2)
     _model, budget, view = second_period(method)
-    training = method.trains_on(view, budget)  # type: ignore[arg-type]
+    training = method.training_data(view, budget)  # type: ignore[arg-type]
     apart = method._held_out
     assert apart is not None
     assert np.bincount(apart.newest).tolist() == [2, 2, 2]
@@ -61,10 +61,10 @@ def test_a_few_samples_of_each_class_are_held_out_of_training() -> None:
 def test_a_sample_under_two_labels_is_held_out_under_both() -> None:
     method, budget = begun(BiC(per_class=10, held_out=0.3)), Budget()
     model = MLP((3,), 2, generator(), hidden=5)
-    method.afterwards(model, shown(INPUTS, np.arange(40), LABELS[:40], 2, budget), budget)
+    method.on_learn_end(model, shown(INPUTS, np.arange(40), LABELS[:40], 2, budget), budget)
     # All samples of the first class come again, as those of a new one.
     view = shown(INPUTS, np.arange(20), LABELS[40:], 3, budget)
-    training = method.trains_on(view, budget)
+    training = method.training_data(view, budget)
     apart = method._held_out
     assert apart is not None
     assert np.bincount(apart.newest).tolist() == [3, 3, 3]
@@ -74,7 +74,7 @@ def test_a_sample_under_two_labels_is_held_out_under_both() -> None:
 def test_only_new_outputs_are_corrected() -> None:
     method = BiC(per_class=10)
     model, budget, view = second_period(method)
-    method.trains_on(view, budget)  # type: ignore[arg-type]
+    method.training_data(view, budget)  # type: ignore[arg-type]
     apart = method._held_out
     assert apart is not None
     model.grow(3, generator(5))
@@ -82,7 +82,7 @@ def test_only_new_outputs_are_corrected() -> None:
     before = model.predict(inputs)
     rows, labels = torch.tensor(apart.rows), torch.tensor(apart.labels)
     alpha, beta = correction(before[rows], labels, 2, ManyLabels())
-    method.afterwards(model, view, budget)  # type: ignore[arg-type]
+    method.on_learn_end(model, view, budget)  # type: ignore[arg-type]
     after = model.predict(inputs)
     torch.testing.assert_close(after[:, :2], before[:, :2])
     torch.testing.assert_close(after[:, 2], alpha * before[:, 2] + beta)
@@ -97,12 +97,12 @@ def test_nothing_is_corrected_in_the_first_period_or_without_a_second_look() -> 
         method, budget = begun(BiC()), Budget(limits)
         model = MLP((3,), 2, generator(), hidden=5)
         view = shown(INPUTS, np.arange(40), LABELS[:40], 2, budget)
-        assert method.trains_on(view, budget).epoch == 40
+        assert method.training_data(view, budget).epoch == 40
         before = model.parameters["weight"].clone()
-        method.afterwards(model, view, budget)
+        method.on_learn_end(model, view, budget)
         assert torch.equal(model.parameters["weight"], before)
     view = shown(INPUTS, np.arange(40, 60), LABELS[40:], 3, budget)
-    assert method.trains_on(view, budget).epoch == 20 + 8
+    assert method.training_data(view, budget).epoch == 20 + 8
     assert method._held_out is None
 
 

@@ -69,10 +69,10 @@ def test_d3_sees_two_new_images_and_two_old_ones() -> None:
     budget = Budget({}, sample_bytes=1)
     budget.open(STREAM[0].train.rows)
     first = View(STREAM.table, STREAM[0].train, period.classes, Call(budget))
-    assert method.trains_on(first, budget).batch is None
-    method.afterwards(None, first, budget)  # type: ignore[arg-type]
+    assert method.training_data(first, budget).batch is None
+    method.on_learn_end(None, first, budget)  # type: ignore[arg-type]
     budget.open(period.train.rows)
-    training = method.trains_on(
+    training = method.training_data(
         View(STREAM.table, period.train, period.classes, Call(budget)), budget
     )
     assert (training.batch, training.replay, training.epoch) == (2, 2, 5)

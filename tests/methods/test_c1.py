@@ -11,7 +11,7 @@ from onward.errors import OnwardError
 from onward.methods.c1 import C1
 from onward.methods.cwr import merged
 from onward.train.learner import GradientLearner
-from onward.train.method import Step
+from onward.train.method import Batch
 
 
 def head(learner: GradientLearner) -> dict[str, torch.Tensor]:
@@ -22,9 +22,9 @@ def head(learner: GradientLearner) -> dict[str, torch.Tensor]:
 def test_five_new_and_five_old_samples_make_a_batch() -> None:
     sizes: list[tuple[int, int]] = []
 
-    def note(step: Step) -> None:
-        sizes.append((step.new, len(step.targets) - step.new))
-        assert len(np.unique(step.positions)) == len(step.positions)
+    def note(batch: Batch) -> None:
+        sizes.append((batch.num_new, len(batch.targets) - batch.num_new))
+        assert len(np.unique(batch.positions)) == len(batch.positions)
 
     taught(C1(), 4, seen=note)
     assert sizes[:2] == [(5, 0), (5, 0)]
@@ -41,10 +41,10 @@ def test_no_class_takes_the_room_of_another() -> None:
 
 def test_images_are_scaled_to_what_the_network_was_made_for() -> None:
     photos = replace(RECIPE, model="resnet50")
-    assert C1().trained_by(photos).side == 224
-    assert C1(side=0).trained_by(photos).side is None
-    assert C1(side=16).trained_by(RECIPE).side == 16
-    changed = C1().trained_by(photos)
+    assert C1().override_recipe(photos).side == 224
+    assert C1(side=0).override_recipe(photos).side is None
+    assert C1(side=16).override_recipe(RECIPE).side == 16
+    changed = C1().override_recipe(photos)
     assert (changed.batch_size, changed.augment) == (5, "flip")
     assert (changed.optimizer, changed.learning_rate) == ("sgd", photos.learning_rate)
 
@@ -54,9 +54,9 @@ def test_heads_are_merged_half_and_half_and_drawn_anew() -> None:
     trained: list[dict[str, torch.Tensor]] = []
     shown: list[dict[str, torch.Tensor]] = []
 
-    def note(step: Step) -> None:
-        if step.new == 5 and len(trained) == len(shown):
-            trained.append({n: v.clone() for n, v in step.model.head.items()})
+    def note(batch: Batch) -> None:
+        if batch.num_new == 5 and len(trained) == len(shown):
+            trained.append({n: v.clone() for n, v in batch.model.head.items()})
 
     taught(method, 5, seen=note, after=lambda learner, budget: shown.append(head(learner)))
     # The first two calls train one head, which then becomes the lasting one.
@@ -76,9 +76,9 @@ def test_training_goes_on_with_the_head_that_tests_do_not_see() -> None:
     begins: list[torch.Tensor] = []
     ends: list[torch.Tensor] = []
 
-    def note(step: Step) -> None:
+    def note(batch: Batch) -> None:
         if len(begins) == len(ends):
-            begins.append(step.model.head["weight"].clone())
+            begins.append(batch.model.head["weight"].clone())
 
     taught(method, 4, seen=note, after=lambda *_: ends.append(method._trained["weight"].clone()))
     for before, after in zip(ends, begins[1:], strict=False):

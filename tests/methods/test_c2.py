@@ -9,33 +9,37 @@ from drive_calls import LABELS, RECIPE, counts, taught
 
 from onward.errors import OnwardError
 from onward.methods.c2 import C2
-from onward.train.method import Step
+from onward.train.method import Batch
 
 
 def test_four_new_and_six_old_samples_make_a_batch() -> None:
     sizes: list[tuple[int, int]] = []
-    taught(C2(), 4, seen=lambda step: sizes.append((step.new, len(step.targets) - step.new)))
+    taught(
+        C2(),
+        4,
+        seen=lambda batch: sizes.append((batch.num_new, len(batch.targets) - batch.num_new)),
+    )
     assert sizes[:3] == [(4, 0), (4, 0), (2, 0)]
     assert sizes[3:] == [(4, 6), (4, 6), (2, 6)] * 3
 
 
 def test_it_is_trained_by_adam_with_its_own_rate() -> None:
-    photos = C2().trained_by(replace(RECIPE, model="resnet50"))
+    photos = C2().override_recipe(replace(RECIPE, model="resnet50"))
     assert (photos.optimizer, photos.learning_rate, photos.momentum) == ("adam", 0.0002, 0.9)
     assert (photos.batch_size, photos.augment) == (4, "flip_perspective_erase")
     assert photos.goes_on
-    assert C2(learning_rate=0.5).trained_by(RECIPE).learning_rate == 0.5
+    assert C2(learning_rate=0.5).override_recipe(RECIPE).learning_rate == 0.5
 
 
 def test_labels_are_softened() -> None:
-    steps: list[Step] = []
+    steps: list[Batch] = []
     method = C2(smoothing=0.3)
     taught(method, 1, seen=steps.append)
-    step = steps[0]
-    leaf = step.outputs.clone().requires_grad_()
-    value = torch.nn.functional.cross_entropy(leaf, step.targets, label_smoothing=0.3)
+    batch = steps[0]
+    leaf = batch.outputs.clone().requires_grad_()
+    value = torch.nn.functional.cross_entropy(leaf, batch.targets, label_smoothing=0.3)
     value.backward()
-    loss = C2.minimises(method, step)
+    loss = C2.compute_loss(method, batch)
     torch.testing.assert_close(loss.slope, leaf.grad)
     assert loss.value() == pytest.approx(value.item(), abs=1e-5)
 
@@ -50,7 +54,7 @@ def test_rare_classes_are_kept_more_of_than_they_occur() -> None:
 
 def test_the_rate_falls_as_samples_pass() -> None:
     rates: list[float] = []
-    taught(C2(slower_at=(20,)), 4, seen=lambda step: rates.append(step.rate))
+    taught(C2(slower_at=(20,)), 4, seen=lambda batch: rates.append(batch.lr))
     assert rates == [0.001] * 6 + [0.0005] * 6
 
 

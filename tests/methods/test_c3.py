@@ -1,4 +1,4 @@
-"""C3 as the paper describes it: doubtful samples, a memory that is halved, two parts of a step."""
+"""C3 as the paper describes it: doubtful samples, a memory that is halved, two parts of a batch."""
 
 from dataclasses import replace
 
@@ -11,34 +11,38 @@ from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.methods.c3 import C3, entropy
 from onward.train.losses import contrastive, focal
-from onward.train.method import Step
+from onward.train.method import Batch
 
 
 def test_ten_new_and_six_old_samples_make_a_batch() -> None:
     sizes: list[tuple[int, int]] = []
-    taught(C3(), 4, seen=lambda step: sizes.append((step.new, len(step.targets) - step.new)))
+    taught(
+        C3(),
+        4,
+        seen=lambda batch: sizes.append((batch.num_new, len(batch.targets) - batch.num_new)),
+    )
     assert sizes == [(10, 0), (10, 5), (10, 6), (10, 6)]
 
 
 def test_the_network_becomes_its_newer_form() -> None:
-    photos = C3().trained_by(replace(RECIPE, model="resnet50"))
+    photos = C3().override_recipe(replace(RECIPE, model="resnet50"))
     assert (photos.model, photos.augment) == ("resnet50d", "flip_rotate_colour")
     assert photos.learning_rate == RECIPE.learning_rate
-    small = C3().trained_by(RECIPE)
+    small = C3().override_recipe(RECIPE)
     assert (small.model, small.learning_rate) == ("convnet", 1.0)
-    assert C3(learning_rate=0.3).trained_by(RECIPE).learning_rate == 0.3
+    assert C3(learning_rate=0.3).override_recipe(RECIPE).learning_rate == 0.3
 
 
 def test_the_five_most_doubtful_of_a_batch_are_kept() -> None:
-    last: list[Step] = []
+    last: list[Batch] = []
 
-    def five(step: Step) -> None:
-        last[:] = [step]
+    def five(batch: Batch) -> None:
+        last[:] = [batch]
 
     _, budget = taught(C3(), 1, seen=five)
-    step = last[0]
-    doubt = torch.distributions.Categorical(logits=step.outputs).entropy()
-    chosen = step.positions[doubt.argsort(descending=True)[:5].numpy()]
+    batch = last[0]
+    doubt = torch.distributions.Categorical(logits=batch.outputs).entropy()
+    chosen = batch.positions[doubt.argsort(descending=True)[:5].numpy()]
     assert sorted(budget.held.tolist()) == sorted(chosen.tolist())
 
 
@@ -79,20 +83,20 @@ def test_contrast_moves_the_network_and_focal_loss_the_head() -> None:
     """With no contrast, only the head has a gradient; with it, the head's stays the same."""
     found = {}
     for contrast in (0.0, 1.0):
-        steps: list[Step] = []
+        steps: list[Batch] = []
         method = C3(contrast=contrast)
         taught(method, 1, seen=steps.append)
-        step = steps[0]
+        batch = steps[0]
         method._said = np.zeros((10, 3), np.float32)  # which the end of the call let go of
-        step.model.forward(step.inputs)
-        loss = C3.minimises(method, step)
-        step.model.backward(loss.slope, loss.feature_slope)
-        below = [n for n in step.model.parameters if n not in step.model.head]
-        found[contrast] = max(float(step.model.parameters[n].grad.abs().max()) for n in below)  # type: ignore[union-attr]
-        head = focal(step.outputs, step.targets, 2.0)
+        batch.model.forward(batch.inputs)
+        loss = C3.compute_loss(method, batch)
+        batch.model.backward(loss.slope, loss.feature_slope)
+        below = [n for n in batch.model.parameters if n not in batch.model.head]
+        found[contrast] = max(float(batch.model.parameters[n].grad.abs().max()) for n in below)  # type: ignore[union-attr]
+        head = focal(batch.outputs, batch.targets, 2.0)
         torch.testing.assert_close(loss.slope, head.slope)
-        alike = step.targets[:, None] == step.targets
-        by_class = contrastive(step.model.features, step.model.features, alike, 0.1)
+        alike = batch.targets[:, None] == batch.targets
+        by_class = contrastive(batch.model.features, batch.model.features, alike, 0.1)
         # Both contrasts are added: that of classes, and that of two looks at one sample.
         least = head.value() + contrast * by_class.value()
         assert (loss.value() > least + 1e-3) == bool(contrast)
@@ -100,29 +104,29 @@ def test_contrast_moves_the_network_and_focal_loss_the_head() -> None:
 
 
 def test_old_samples_stay_close_to_what_was_said_of_them() -> None:
-    steps: list[Step] = []
+    steps: list[Batch] = []
     method = C3(gamma=0.0, distance=2.0, temperature=4.0)
     taught(method, 2, seen=steps.append)
-    step, said = steps[1], torch.from_numpy(method._before)
-    leaf = step.outputs.clone().requires_grad_()
-    before = said[step.positions[10:] - 10]
+    batch, said = steps[1], torch.from_numpy(method._before)
+    leaf = batch.outputs.clone().requires_grad_()
+    before = said[batch.positions[10:] - 10]
     distance = torch.nn.functional.cross_entropy(leaf[10:] / 4, (before / 4).softmax(1))
-    value = torch.nn.functional.cross_entropy(leaf, step.targets) + 2 * distance
+    value = torch.nn.functional.cross_entropy(leaf, batch.targets) + 2 * distance
     value.backward()
     method._new = 10
-    loss = method._head_loss(step)
+    loss = method._head_loss(batch)
     torch.testing.assert_close(loss.slope, leaf.grad)
     assert loss.value() == pytest.approx(value.item(), abs=1e-5)
 
 
 def test_classes_that_a_sample_was_not_asked_about_are_left_alone() -> None:
-    steps: list[Step] = []
+    steps: list[Batch] = []
     method = C3(gamma=0.0)
     taught(method, 2, seen=steps.append)
-    step, method._new = steps[1], 10
+    batch, method._new = steps[1], 10
     method._before = method._before[:, :2]
-    plain = focal(step.outputs, step.targets, 0.0).slope
-    slope = method._head_loss(step).slope
+    plain = focal(batch.outputs, batch.targets, 0.0).slope
+    slope = method._head_loss(batch).slope
     torch.testing.assert_close(slope[:, 2], plain[:, 2])
     assert not torch.allclose(slope[10:, :2], plain[10:, :2])
 

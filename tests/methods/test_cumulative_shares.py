@@ -24,18 +24,18 @@ def observed(
     """Return what each call of learn trains on, and the steps in memory after it."""
     trained: list[tuple[int, TrainingSet]] = []
     steps: list[Any] = []
-    trains_on, afterwards = CumulativeShares.trains_on, CumulativeShares.afterwards
+    training_data, afterwards = CumulativeShares.training_data, CumulativeShares.on_learn_end
 
     def noted(self: CumulativeShares, new: View, budget: Budget) -> TrainingSet:
-        trained.append((len(new), trains_on(self, new, budget)))
+        trained.append((len(new), training_data(self, new, budget)))
         return trained[-1][1]
 
     def noted_afterwards(self: CumulativeShares, model: Any, new: View, budget: Budget) -> None:
         afterwards(self, model, new, budget)
         steps.append(self._memory.state()["steps"])
 
-    monkeypatch.setattr(CumulativeShares, "trains_on", noted)
-    monkeypatch.setattr(CumulativeShares, "afterwards", noted_afterwards)
+    monkeypatch.setattr(CumulativeShares, "training_data", noted)
+    monkeypatch.setattr(CumulativeShares, "on_learn_end", noted_afterwards)
     onward.run(benchmark, name, limits=limits)
     return trained, steps
 

@@ -44,11 +44,11 @@ def test_two_periods_by_hand() -> None:
 
     def period(labels: list[int], trained: list[float]) -> tuple[list[float], list[float]]:
         view = _Seen(labels)
-        method.trains_on(view, Budget())  # type: ignore[arg-type]
-        method.starts_from(probe, torch.Generator())
+        method.training_data(view, Budget())  # type: ignore[arg-type]
+        method.init_weights(probe, torch.Generator())
         begins = weight[:3, 0].tolist()
         weight[:3, 0] = torch.tensor(trained)
-        method.afterwards(probe, view, Budget())  # type: ignore[arg-type]
+        method.on_learn_end(probe, view, Budget())  # type: ignore[arg-type]
         return begins, weight[:3, 0].tolist()
 
     begins, ends = period([0, 0, 0, 0, 1], [6.0, 2.0, -8.0])

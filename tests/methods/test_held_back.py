@@ -21,7 +21,7 @@ from onward.protocols import DOMAINS
 from onward.tasks.boxes import Boxes
 from onward.tasks.one_label import OneLabel
 from onward.train.anchored import Anchor
-from onward.train.method import Step
+from onward.train.method import Batch
 from onward.types import Array, Call, Protocol, Setting, View
 
 
@@ -38,9 +38,9 @@ def fisher(batch_size: int, samples: int | None = None, name: str = "linear") ->
     method = EWC(fisher=samples)
     method.begin(Setting(benchmark.task, recipe, 0))
     with torch.no_grad():
-        method.trains_on(view, budget)
+        method.training_data(view, budget)
         made = MODELS[name]((8,), 3, torch.Generator().manual_seed(0))
-        method.afterwards(made, view, budget)
+        method.on_learn_end(made, view, budget)
     found: dict[str, Array] = method.state()["anchor"]["importance"]
     return found
 
@@ -81,11 +81,13 @@ def test_the_fisher_is_a_mean_over_samples_that_are_met_on_the_way(some: int | N
     method = EWC(fisher=some)
     method.begin(Setting(task, benchmark.recipes["cpu"], 0))
     with torch.no_grad():
-        method.trains_on(view, once)
+        method.training_data(view, once)
         for batch in np.array_split(np.arange(len(inputs)), 7):
             outputs = probe.forward(inputs[batch])
-            method.minimises(Step(probe, inputs[batch], outputs, labels[batch], len(batch), batch))
-        method.afterwards(probe, view, once)
+            method.compute_loss(
+                Batch(probe, inputs[batch], outputs, labels[batch], len(batch), batch)
+            )
+        method.on_learn_end(probe, view, once)
     on_the_way = method.state()["anchor"]["importance"]
     for name, found in squares.items():
         expected = found.numpy() / len(inputs[first])
@@ -185,14 +187,14 @@ def test_the_path_integral_by_hand() -> None:
     weight = probe.parameters["weight"]
     method = SI(epsilon=0.04)
     method.begin(Setting(OneLabel(), tiny_benchmark().recipes["cpu"], 0))
-    method.starts_from(probe, torch.Generator())
+    method.init_weights(probe, torch.Generator())
     nothing = torch.zeros(1, 1)
     for slope, move in ((2.0, -0.5), (-1.0, 0.1)):
         weight.grad = torch.zeros_like(weight)
         weight.grad[0] = slope
-        method.gradient(Step(probe, nothing, nothing, nothing, 1, np.arange(1)))
+        method.on_after_backward(Batch(probe, nothing, nothing, nothing, 1, np.arange(1)))
         weight[0] += move
-    method.afterwards(probe, range(1), Budget())  # type: ignore[arg-type]
+    method.on_learn_end(probe, range(1), Budget())  # type: ignore[arg-type]
     # Work 2 · 0.5 + 1 · 0.1 = 1.1; moved -0.4 in all.
     importance = method.state()["anchor"]["importance"]["weight"]
     assert importance[0, 0] == pytest.approx(1.1 / (0.16 + 0.04))

@@ -13,7 +13,7 @@ from onward.models import Model
 from onward.models.mlp import MLP
 from onward.tasks.many_labels import ManyLabels
 from onward.tasks.one_label import OneLabel
-from onward.train.method import Step
+from onward.train.method import Batch
 from onward.types import Array, Task
 
 INPUTS = np.random.default_rng(0).normal(size=(20, 3))
@@ -26,7 +26,7 @@ def taught(method: ICaRLCNN | ICaRLNorm, task: Task) -> tuple[Model, torch.Tenso
     begun(method, task)
     budget = Budget()
     labels: Array = LABELS[:12] if task.name == "many_labels" else LABELS[:12, 0]
-    method.afterwards(model, shown(INPUTS, np.arange(12), labels, 2, budget), budget)
+    method.on_learn_end(model, shown(INPUTS, np.arange(12), labels, 2, budget), budget)
     model.grow(3, generator(1))
     inputs = torch.from_numpy(INPUTS.astype(np.float32))
     before = model.predict(inputs)[:, :2].clone()
@@ -42,7 +42,7 @@ def test_old_classes_are_learned_from_the_last_model_and_new_ones_from_labels(
     model, before = taught(method, ManyLabels())
     inputs, targets = torch.from_numpy(INPUTS.astype(np.float32)), torch.tensor(LABELS)
     outputs = model.forward(inputs)
-    found = method.minimises(Step(model, inputs, outputs, targets, 20, np.arange(20)))
+    found = method.compute_loss(Batch(model, inputs, outputs, targets, 20, np.arange(20)))
     leaf = outputs.clone().requires_grad_()
     # For every sample, replayed ones too: their true labels of old classes are not used.
     wanted = torch.cat([before.sigmoid(), (targets[:, :1] == 2).float()], 1)
@@ -57,7 +57,7 @@ def test_on_one_label_it_is_cross_entropy_to_both() -> None:
     model, before = taught(method, OneLabel())
     inputs, targets = torch.from_numpy(INPUTS.astype(np.float32)), torch.tensor(LABELS[:, 0])
     outputs = model.forward(inputs)
-    found = method.minimises(Step(model, inputs, outputs, targets, 20, np.arange(20)))
+    found = method.compute_loss(Batch(model, inputs, outputs, targets, 20, np.arange(20)))
     leaf = outputs.clone().requires_grad_()
     wanted = torch.cat([before.softmax(1), (targets[:, None] == 2).float()], 1)
     value = -(wanted * leaf.log_softmax(1)).sum(1).mean()
@@ -70,9 +70,9 @@ def test_the_first_period_is_learned_from_labels() -> None:
     method = begun(ICaRLCNN())
     model = MLP((3,), 2, generator(), hidden=5)
     inputs, targets = torch.randn(6, 3, generator=generator(2)), torch.tensor([[0, 1]] * 6)
-    step = Step(model, inputs, model.forward(inputs), targets, 6, np.arange(6))
-    expected = ManyLabels().loss(step.outputs, targets)
-    torch.testing.assert_close(method.minimises(step).slope, expected.slope)
+    batch = Batch(model, inputs, model.forward(inputs), targets, 6, np.arange(6))
+    expected = ManyLabels().loss(batch.outputs, targets)
+    torch.testing.assert_close(method.compute_loss(batch).slope, expected.slope)
 
 
 def test_exemplars_are_herded_by_features_and_replayed_once_an_epoch() -> None:
@@ -85,9 +85,11 @@ def test_exemplars_are_herded_by_features_and_replayed_once_an_epoch() -> None:
     expected = [*herd(features[:6], 3).tolist(), *(6 + herd(features[6:12], 3)).tolist()]
     assert method.state()["memory"]["rows"].tolist() == expected
     budget.held = np.array(expected)
-    training = method.trains_on(shown(INPUTS, np.arange(12, 20), LABELS[12:], 3, budget), budget)
+    training = method.training_data(
+        shown(INPUTS, np.arange(12, 20), LABELS[12:], 3, budget), budget
+    )
     assert training.view.rows.tolist() == [*range(12, 20), *expected]
-    assert (training.epoch, training.replay, training.forwards) == (14, 0, 2)
+    assert (training.epoch, training.replay, training.forward_passes) == (14, 0, 2)
 
 
 def test_eta_begins_at_1_in_every_period_or_goes_on() -> None:
@@ -95,7 +97,7 @@ def test_eta_begins_at_1_in_every_period_or_goes_on() -> None:
         method = ICaRLNorm(restarts_eta=restarts)
         model, _ = taught(method, ManyLabels())
         model.parameters["eta"].fill_(4.0)
-        method.starts_from(model, generator())
+        method.init_weights(model, generator())
         assert model.parameters["eta"].item() == expected
     one, other = (last_outputs("icarl_norm", "incomplete", restarts_eta=r) for r in (True, False))
     assert not np.array_equal(one, other)

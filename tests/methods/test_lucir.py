@@ -13,7 +13,7 @@ from onward.errors import OnwardError
 from onward.methods.lucir import LUCIR, feature_distance
 from onward.models.mlp import MLP
 from onward.train.learner import GradientLearner
-from onward.train.method import Step
+from onward.train.method import Batch
 from onward.turns import Event
 
 INPUTS = np.random.default_rng(0).normal(size=(20, 3))
@@ -25,12 +25,12 @@ def taught(classes: int = 4, **options: float) -> tuple[LUCIR, MLP]:
     """Return a method and a model in the second period, with samples 12 to 19 of new classes."""
     method = begun(LUCIR(**options))  # type: ignore[arg-type]
     model, budget = MLP((3,), 2, generator(), head="cosine", hidden=5), Budget()
-    method.afterwards(model, shown(INPUTS, np.arange(12), OLD, 2, budget), budget)
+    method.on_learn_end(model, shown(INPUTS, np.arange(12), OLD, 2, budget), budget)
     new = np.array([[2 + number % (classes - 2), -1] for number in range(8)])
     budget.held = method.state()["memory"]["rows"]
-    method.trains_on(shown(INPUTS, np.arange(12, 20), new, classes, budget), budget)
+    method.training_data(shown(INPUTS, np.arange(12, 20), new, classes, budget), budget)
     model.grow(classes, generator(1))
-    method.starts_from(model, generator(2))
+    method.init_weights(model, generator(2))
     return method, model
 
 
@@ -54,7 +54,7 @@ def test_the_gradient_of_all_three_parts_is_autograds(classes: int, shown_again:
     # The method trains on eight new samples; what stands behind them is replayed.
     positions = np.arange(16)
     outputs = model.forward(inputs)
-    loss = method.minimises(Step(model, inputs, outputs, targets, 16, positions))
+    loss = method.compute_loss(Batch(model, inputs, outputs, targets, 16, positions))
     model.backward(loss.slope, loss.feature_slope)
     found = {name: p.grad.clone() for name, p in model.parameters.items() if p.grad is not None}
 
@@ -107,9 +107,9 @@ def test_new_weights_are_imprinted() -> None:
 def test_without_replayed_samples_there_is_no_margin() -> None:
     method, model = taught(distance=0.0)
     targets = torch.tensor([[2, -1]] * 8)
-    step = Step(model, TENSOR[12:], model.forward(TENSOR[12:]), targets, 8, np.arange(8))
-    expected = method.setting.task.loss(step.outputs, targets)
-    torch.testing.assert_close(method.minimises(step).slope, expected.slope)
+    batch = Batch(model, TENSOR[12:], model.forward(TENSOR[12:]), targets, 8, np.arange(8))
+    expected = method.setting.task.loss(batch.outputs, targets)
+    torch.testing.assert_close(method.compute_loss(batch).slope, expected.slope)
 
 
 def test_old_rows_do_not_move_from_the_second_period_on() -> None:
@@ -138,13 +138,13 @@ def test_old_rows_do_not_move_from_the_second_period_on() -> None:
 def test_without_a_second_look_new_weights_are_not_imprinted() -> None:
     method, model = begun(LUCIR()), MLP((3,), 2, generator(), head="cosine", hidden=5)
     budget = Budget({"passes": 1})
-    method.afterwards(model, shown(INPUTS, np.arange(12), OLD, 2, budget), budget)
+    method.on_learn_end(model, shown(INPUTS, np.arange(12), OLD, 2, budget), budget)
     budget.held = method.state()["memory"]["rows"]
     new = np.array([[2, -1]] * 8)
-    method.trains_on(shown(INPUTS, np.arange(12, 20), new, 3, budget), budget)
+    method.training_data(shown(INPUTS, np.arange(12, 20), new, 3, budget), budget)
     model.grow(3, generator(1))
     drawn = model.parameters["weight"].clone()
-    method.starts_from(model, generator(2))
+    method.init_weights(model, generator(2))
     assert torch.equal(model.parameters["weight"], drawn)
 
 

@@ -12,7 +12,7 @@ from onward.methods.lwf import LwF
 from onward.models import Model
 from onward.models.linear import LinearProbe
 from onward.tasks.one_label import OneLabel
-from onward.train.method import Step
+from onward.train.method import Batch
 from onward.train.teacher import Teacher
 from onward.types import Loss, Setting
 
@@ -20,14 +20,14 @@ from onward.types import Loss, Setting
 def taught(probe: LinearProbe, **options: float) -> LwF:
     method = LwF(**options)  # type: ignore[arg-type]
     method.begin(Setting(OneLabel(), tiny_benchmark().recipes["cpu"], 0))
-    method.afterwards(probe, range(1), None)  # type: ignore[arg-type]
+    method.on_learn_end(probe, range(1), None)  # type: ignore[arg-type]
     return method
 
 
 def loss(method: LwF, probe: LinearProbe, inputs: torch.Tensor) -> Loss:
     targets = torch.zeros(len(inputs), dtype=torch.int64)
-    return method.minimises(
-        Step(probe, inputs, probe.forward(inputs), targets, len(inputs), np.arange(len(inputs)))
+    return method.compute_loss(
+        Batch(probe, inputs, probe.forward(inputs), targets, len(inputs), np.arange(len(inputs)))
     )
 
 
@@ -40,7 +40,7 @@ def test_the_teacher_stays_as_it_was_while_the_model_moves_and_grows() -> None:
     probe.parameters["weight"] += 1.0
     outputs = probe.forward(inputs)
     task, targets = OneLabel(), torch.zeros(5, dtype=torch.int64)
-    expected = task.loss(outputs, targets).slope + task.distance(outputs, said).slope
+    expected = task.loss(outputs, targets).slope + task.distillation_loss(outputs, said).slope
     torch.testing.assert_close(loss(method, probe, inputs).slope, expected)
     for name, values in method.state()["weights"].items():
         np.testing.assert_array_equal(values, before[name])
@@ -59,7 +59,7 @@ def test_the_slope_is_that_of_the_value(temperature: float) -> None:
         - 0.7 * (soft * (outputs / temperature).log_softmax(1)).sum(1).mean()
     )
     value.backward()
-    found = method.minimises(Step(probe, inputs, outputs.detach(), targets, 5, np.arange(5)))
+    found = method.compute_loss(Batch(probe, inputs, outputs.detach(), targets, 5, np.arange(5)))
     assert found.value() == pytest.approx(value.item(), abs=1e-6)
     torch.testing.assert_close(found.slope, outputs.grad)
 
@@ -70,7 +70,7 @@ def test_the_schedule_is_ten_even_values_from_0_to_2() -> None:
     found = []
     for _ in range(12):
         found.append(method.alpha())
-        method.afterwards(probe, range(1), None)  # type: ignore[arg-type]
+        method.on_learn_end(probe, range(1), None)  # type: ignore[arg-type]
     np.testing.assert_allclose(found, [*np.linspace(0, 2, 10), 2, 2])
 
 

@@ -29,9 +29,9 @@ def after(calls: int, method: Oversample) -> tuple[TrainingSet, Budget]:
     for call in range(calls + 1):
         rows = np.arange(10 * call, 10 * call + 10)
         view = shown(INPUTS, rows, LABELS[rows], CLASSES, budget)
-        training = method.trains_on(view, budget)
+        training = method.training_data(view, budget)
         if call < calls:
-            method.afterwards(PROBE, view, budget)
+            method.on_learn_end(PROBE, view, budget)
     return training, budget
 
 

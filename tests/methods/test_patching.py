@@ -77,7 +77,7 @@ def test_online_a_window_is_judged_by_what_came_before_it(monkeypatch: pytest.Mo
     benchmark = tiny_like(BENCHMARKS["clad-c"])
     enough = benchmark.recipes["cpu"].memory
     windows, learned_from, mixed = [list[int]()], set[int](), list[int]()
-    mix, trains_on = Patching._mix, Patching.trains_on
+    mix, training_data = Patching._mix, Patching.training_data
 
     def noted_mix(self: Patching, model: Any, new: View, past: list[Samples]) -> None:
         judges = set(Samples.join(past).rows.tolist())
@@ -90,12 +90,12 @@ def test_online_a_window_is_judged_by_what_came_before_it(monkeypatch: pytest.Mo
         if len(windows[-1]) >= enough:
             windows.append([])
         windows[-1] += new.rows.tolist()
-        training = trains_on(self, new, budget)
+        training = training_data(self, new, budget)
         learned_from.update(training.view.rows.tolist())
         return training
 
     monkeypatch.setattr(Patching, "_mix", noted_mix)
-    monkeypatch.setattr(Patching, "trains_on", noted_trains_on)
+    monkeypatch.setattr(Patching, "training_data", noted_trains_on)
     _, method = learned("patching", benchmark)
     # The first window has nothing to be judged by; the last one may not be full.
     full = [number for number, rows in enumerate(windows, start=1) if len(rows) >= enough]

@@ -18,7 +18,7 @@ from onward.methods.er_infinite import ERInfinite
 from onward.models.linear import LinearProbe
 from onward.tasks.many_labels import ManyLabels
 from onward.tasks.one_label import OneLabel
-from onward.train.method import Step
+from onward.train.method import Batch
 from onward.types import Task
 
 INPUTS = np.random.default_rng(0).normal(size=(20, 3))
@@ -30,8 +30,8 @@ def after_the_first_period(method: ER | AGEM | ERInfinite) -> Budget:
     budget = Budget()
     begun(method)
     view = shown(INPUTS, np.arange(12), LABELS[:12], 2, budget)
-    method.trains_on(view, budget)
-    method.afterwards(PROBE, view, budget)
+    method.training_data(view, budget)
+    method.on_learn_end(PROBE, view, budget)
     return budget
 
 
@@ -42,7 +42,7 @@ def test_er_sees_each_exemplar_once_an_epoch_with_the_label_it_had() -> None:
     assert len(kept) == 2 * 4  # as the recipe says
     # Some of them come again, as samples of a subclass.
     rows = np.arange(4, 12)
-    training = method.trains_on(shown(INPUTS, rows, LABELS[12:], 3, budget), budget)
+    training = method.training_data(shown(INPUTS, rows, LABELS[12:], 3, budget), budget)
     assert training.epoch == len(training.view) == 8 + 8
     assert training.replay == 0
     assert training.view.rows.tolist() == [*rows, *kept]
@@ -55,7 +55,7 @@ def test_with_complete_information_exemplars_know_more_and_come_once() -> None:
     complete = np.array([[0, 2]] * 6 + [[1, 2]] * 6 + [[2, -1]] * 8)
     rows = np.arange(4, 12)
     view = shown(INPUTS, rows, complete[rows], 3, budget, complete)
-    training = method.trains_on(view, budget)
+    training = method.training_data(view, budget)
     assert len(np.unique(training.view.rows)) == len(training.view)
     np.testing.assert_array_equal(training.view.labels, complete[training.view.rows])
 
@@ -64,7 +64,9 @@ def test_the_options_of_er_say_which_memory() -> None:
     assert len(after_the_first_period(ER(per_class=2)).held) == 4
     assert len(after_the_first_period(ER(memory=5)).held) == 5
     half = begun(ER(memory=5), recipe=replace(RECIPE, per_class=None))
-    assert half.trains_on(shown(INPUTS, np.arange(12), LABELS[:12], 2, Budget()), Budget()).epoch
+    assert half.training_data(
+        shown(INPUTS, np.arange(12), LABELS[:12], 2, Budget()), Budget()
+    ).epoch
     with pytest.raises(OnwardError, match="found both: memory 5 and per_class 2"):
         begun(ER(memory=5, per_class=2))
     sizes = [last_outputs("er", "incomplete", per_class=n) for n in (1, 5)]
@@ -108,18 +110,20 @@ def test_agem_of_own_classes_asks_new_samples_for_new_ones_and_memory_for_old(ta
     begun(method, task)
     budget = Budget()
     view = shown(INPUTS, np.arange(12), labels[:12], 2, budget)
-    method.trains_on(view, budget)
-    method.afterwards(PROBE, view, budget)
-    training = method.trains_on(shown(INPUTS, np.arange(12, 20), labels[12:], 3, budget), budget)
-    assert (training.replay, training.apart) == (4, True)
+    method.training_data(view, budget)
+    method.on_learn_end(PROBE, view, budget)
+    training = method.training_data(
+        shown(INPUTS, np.arange(12, 20), labels[12:], 3, budget), budget
+    )
+    assert (training.replay, training.separate_replay) == (4, True)
     probe = LinearProbe((3,), 3, torch.Generator().manual_seed(1))
     inputs = torch.from_numpy(INPUTS.astype(np.float32))[[*range(12, 20), 0, 1, 6, 7]]
     targets = torch.tensor(labels[[*range(12, 20), 0, 1, 6, 7]])
-    step = Step(probe, inputs, probe.forward(inputs[:8]), targets, 8, np.arange(12))
-    loss = method.minimises(step)
+    batch = Batch(probe, inputs, probe.forward(inputs[:8]), targets, 8, np.arange(12))
+    loss = method.compute_loss(batch)
     assert not loss.slope[:, :2].any()
     assert loss.slope[:, 2].abs().min() > 0 or task.name == "one_label"
-    leaf = step.outputs.clone().requires_grad_()
+    leaf = batch.outputs.clone().requires_grad_()
     if task.name == "many_labels":
         value = torch.nn.functional.binary_cross_entropy_with_logits(leaf[:, 2], torch.ones(8))
         value.backward()
@@ -129,7 +133,7 @@ def test_agem_of_own_classes_asks_new_samples_for_new_ones_and_memory_for_old(ta
     ask = method._loss
     method._loss = lambda *args: seen.append(ask(*args)) or seen[-1]  # type: ignore[func-returns-value, method-assign]
     probe.backward(loss.slope)
-    method.gradient(step)
+    method.on_after_backward(batch)
     assert not seen[0].slope[:, 2:].any()
     assert seen[0].slope[:, :2].any()
 
@@ -139,7 +143,9 @@ def test_agems_reference_is_what_is_not_shown_again() -> None:
     budget = after_the_first_period(method)
     complete = np.array([[0, 2]] * 6 + [[1, 2]] * 6 + [[2, -1]] * 8)
     rows = np.arange(4, 12)
-    training = method.trains_on(shown(INPUTS, rows, complete[rows], 3, budget, complete), budget)
+    training = method.training_data(
+        shown(INPUTS, rows, complete[rows], 3, budget, complete), budget
+    )
     assert training.replays_all
     assert training.replay == np.count_nonzero(budget.held < 4)
 

@@ -188,7 +188,7 @@ def test_a_temperature_makes_scores_less_sure_and_moves_no_box() -> None:
     surer = model.predict(inputs)
     assert surer[..., 1].max() > sure[..., 1].max()
     with pytest.raises(OnwardError, match="temperature of 1"):
-        Boxes().distance(model.forward(inputs), sure, 2.0)
+        Boxes().distillation_loss(model.forward(inputs), sure, 2.0)
 
 
 def test_scaled_images_give_boxes_of_the_images_that_came() -> None:

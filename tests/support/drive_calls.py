@@ -9,7 +9,7 @@ import pyarrow as pa
 from onward.budget import Budget
 from onward.tasks.one_label import OneLabel
 from onward.train.learner import GradientLearner
-from onward.train.method import GradientMethod, Step
+from onward.train.method import Batch, Method
 from onward.train.recipe import Recipe
 from onward.types import Array, Call, Samples, Setting, Table, View
 
@@ -29,25 +29,25 @@ RECIPE = Recipe(
 LIMITS = {"passes": 1, "new_in_batch": 10, "stored_samples": 30}
 
 
-def learner_of(method: GradientMethod) -> GradientLearner:
+def learner_of(method: Method) -> GradientLearner:
     return GradientLearner(method, Setting(OneLabel(), RECIPE, 0))
 
 
 def taught(
-    method: GradientMethod,
+    method: Method,
     calls: int,
     *,
-    seen: Callable[[Step], Any] = lambda step: None,
+    seen: Callable[[Batch], Any] = lambda batch: None,
     after: Callable[[GradientLearner, Budget], Any] = lambda learner, budget: None,
 ) -> tuple[GradientLearner, Budget]:
-    """Show a method so many calls of ten samples, and hand out each step and each call's end."""
-    ask = method.minimises
+    """Show a method so many calls of ten samples, and hand out each batch and each call's end."""
+    ask = method.compute_loss
 
-    def minimises(step: Step) -> Any:
-        seen(step)
-        return ask(step)
+    def compute_loss(batch: Batch) -> Any:
+        seen(batch)
+        return ask(batch)
 
-    method.minimises = minimises  # type: ignore[method-assign]
+    method.compute_loss = compute_loss  # type: ignore[method-assign]
     learner, budget = learner_of(method), Budget(LIMITS)
     for call in range(calls):
         view = shown_call(call, budget)

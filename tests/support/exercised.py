@@ -16,22 +16,22 @@ from onward.train.anchored import Anchor
 from onward.train.exemplars import Exemplars
 from onward.train.kept import Kept
 from onward.train.learner import GradientLearner
-from onward.train.method import GradientMethod, Step, TrainingSet
+from onward.train.method import Batch, Method, TrainingSet
 from onward.train.teacher import Teacher
 from onward.train.weights import gradients, snapshot
 from onward.turns import Event
 from onward.types import Array, Benchmark, Learner, Loss, Rows, Setting, View
 
-QUESTIONS = ("trains_on", "starts_from", "minimises", "gradient", "afterwards")
-HOW = ("trained_by", "pace", "still", "head", "start")
+QUESTIONS = ("training_data", "init_weights", "compute_loss", "on_after_backward", "on_learn_end")
+HOW = ("override_recipe", "lr_scale", "frozen_rows", "head", "start")
 MEMORY = "memory"
 # What each part of a method is for: held samples are read, losses and gradients are others.
 MADE_OF: Mapping[type, str] = {
     Kept: MEMORY,
     Exemplars: MEMORY,
     ByStep: MEMORY,
-    Teacher: "minimises",
-    Anchor: "gradient",
+    Teacher: "compute_loss",
+    Anchor: "on_after_backward",
 }
 
 
@@ -40,7 +40,7 @@ class Exercise:
     """One run of a method: what its class answers by itself, and what was answered otherwise.
 
     ``otherwise`` are the questions whose answer was, at least once, another than finetuning's: of
-    ``afterwards`` that is one that changes weights. `MEMORY` is among them if samples were
+    ``on_learn_end`` that is one that changes weights. `MEMORY` is among them if samples were
     read that the budget held. ``owed`` is what the parts that the method is made of are for, and
     ``apart`` says that what was replayed was left to the method.
     """
@@ -94,9 +94,7 @@ class _Watch:
         self._asked = {name: getattr(method, name) for name in QUESTIONS}
         kind = type(method)
         found.overridden = {
-            name
-            for name in (*QUESTIONS, *HOW)
-            if getattr(kind, name) is not getattr(GradientMethod, name)
+            name for name in (*QUESTIONS, *HOW) if getattr(kind, name) is not getattr(Method, name)
         } | {name for name in ("start", "head") if name in vars(method)}
         found.owed = {
             what
@@ -104,9 +102,9 @@ class _Watch:
             for kind, what in MADE_OF.items()
             if isinstance(part, kind)
         }
-        self._note("trained_by", method.trained_by(setting.recipe) != setting.recipe)
-        self._note("head", method.head != GradientMethod.head)
-        self._note("start", method.start != GradientMethod.start)
+        self._note("override_recipe", method.override_recipe(setting.recipe) != setting.recipe)
+        self._note("head", method.head != Method.head)
+        self._note("start", method.start != Method.start)
         for name in QUESTIONS:
             setattr(method, name, getattr(self, name))
 
@@ -114,16 +112,16 @@ class _Watch:
         if otherwise:
             self._found.otherwise.add(question)
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Note other samples than the new ones, or another way through them."""
         self._before = budget.held
         self._shown = np.concatenate([new.rows, new.validation.rows])
-        answer: TrainingSet = self._asked["trains_on"](new, budget)
-        self._apart, plain = answer.apart, TrainingSet(new, epoch=len(new))
-        self._found.apart |= answer.apart
+        answer: TrainingSet = self._asked["training_data"](new, budget)
+        self._apart, plain = answer.separate_replay, TrainingSet(new, epoch=len(new))
+        self._found.apart |= answer.separate_replay
         ways = ("epoch", "replay", "draw", "batch", "times")
         other = any(getattr(answer, way) != getattr(plain, way) for way in ways)
-        self._note("trains_on", other or not answer.view.shows_what(new))
+        self._note("training_data", other or not answer.view.shows_what(new))
         return answer
 
     def listen(self, budget: Budget, rows: Rows) -> None:
@@ -131,34 +129,34 @@ class _Watch:
         comes_again = np.isin(rows, self._shown) & np.isin(rows, self._before)
         self._note(MEMORY, bool((np.isin(rows, budget.held) & ~comes_again).any()))
 
-    def starts_from(self, model: Any, generator: torch.Generator) -> None:
+    def init_weights(self, model: Any, generator: torch.Generator) -> None:
         """Note other weights than the last ones, or weights that are not to move."""
         before = snapshot(model)
-        self._asked["starts_from"](model, generator)
-        self._note("starts_from", not _same(before, snapshot(model)))
-        self._note("still", any(self._method.still(model).values()))
+        self._asked["init_weights"](model, generator)
+        self._note("init_weights", not _same(before, snapshot(model)))
+        self._note("frozen_rows", any(self._method.frozen_rows(model).values()))
 
-    def minimises(self, step: Step) -> Loss:
+    def compute_loss(self, batch: Batch) -> Loss:
         """Note another slope than that of the task loss."""
-        answer: Loss = self._asked["minimises"](step)
-        targets = step.targets[: step.new] if self._apart else step.targets
-        plain = self._method.setting.task.loss(step.outputs, targets).slope
+        answer: Loss = self._asked["compute_loss"](batch)
+        targets = batch.targets[: batch.num_new] if self._apart else batch.targets
+        plain = self._method.setting.task.loss(batch.outputs, targets).slope
         other = answer.feature_slope is not None or not torch.equal(answer.slope, plain)
-        self._note("minimises", other)
-        self._note("pace", self._method.pace != 1)
+        self._note("compute_loss", other)
+        self._note("lr_scale", self._method.lr_scale != 1)
         return answer
 
-    def gradient(self, step: Step) -> None:
+    def on_after_backward(self, batch: Batch) -> None:
         """Note a gradient that is changed."""
-        before = {name: values.clone() for name, values in gradients(step.model).items()}
-        self._asked["gradient"](step)
-        self._note("gradient", not _same(before, gradients(step.model)))
+        before = {name: values.clone() for name, values in gradients(batch.model).items()}
+        self._asked["on_after_backward"](batch)
+        self._note("on_after_backward", not _same(before, gradients(batch.model)))
 
-    def afterwards(self, model: Any, new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: Any, new: View, budget: Budget) -> None:
         """Note weights that are changed."""
         before = snapshot(model)
-        self._asked["afterwards"](model, new, budget)
-        self._note("afterwards", not _same(before, snapshot(model)))
+        self._asked["on_learn_end"](model, new, budget)
+        self._note("on_learn_end", not _same(before, snapshot(model)))
 
 
 def _same(some: Mapping[str, torch.Tensor], others: Mapping[str, torch.Tensor]) -> bool:

@@ -8,7 +8,7 @@ import torch
 
 from onward.budget import Budget
 from onward.tasks.many_labels import ManyLabels
-from onward.train.method import GradientMethod
+from onward.train.method import Method
 from onward.train.recipe import Recipe
 from onward.types import Array, Call, Rows, Samples, Setting, Table, Task, View
 from onward.view import complete_labels
@@ -26,7 +26,7 @@ RECIPE = Recipe(
 
 
 def begun(method: Any, task: Task | None = None, recipe: Recipe = RECIPE) -> Any:
-    assert isinstance(method, GradientMethod)
+    assert isinstance(method, Method)
     method.begin(Setting(task or ManyLabels(), recipe, 0))
     return method
 

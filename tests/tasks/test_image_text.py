@@ -41,10 +41,10 @@ def test_the_distance_to_a_teacher_is_a_cross_entropy_both_ways() -> None:
         for one, other in ((theirs, logits), (theirs.t(), logits.t()))
     )
     value.backward()
-    found = TASK.distance(said.detach(), teacher)
+    found = TASK.distillation_loss(said.detach(), teacher)
     assert found.value() == pytest.approx(value.item())
     torch.testing.assert_close(found.slope, said.grad)
-    itself = TASK.distance(said.detach(), said.detach())
+    itself = TASK.distillation_loss(said.detach(), said.detach())
     torch.testing.assert_close(itself.slope, torch.zeros_like(itself.slope))
 
 
@@ -133,13 +133,13 @@ def test_what_is_no_directions_is_refused() -> None:
     with pytest.raises(OnwardError, match="both directions for 1 samples"):
         TASK.decode(shown, (), 8)
     with pytest.raises(OnwardError, match="found images and texts"):
-        TASK.towards(shown, shown)
+        TASK.soft_target_loss(shown, shown)
 
 
 def test_a_temperature_cools_similarities_once() -> None:
     said, teacher = outputs(5), outputs(5, seed=1)
-    cooled = TASK.distance(said, teacher, 2.0)
-    by_hand = TASK.distance(said / 2**0.5, teacher / 2**0.5)
+    cooled = TASK.distillation_loss(said, teacher, 2.0)
+    by_hand = TASK.distillation_loss(said / 2**0.5, teacher / 2**0.5)
     assert cooled.value() == pytest.approx(by_hand.value(), rel=1e-6)
     moved = said.clone().requires_grad_()
     logits, theirs = (x[:, 0] @ x[:, 1].t() / 2 for x in (moved, teacher))

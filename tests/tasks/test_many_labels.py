@@ -37,7 +37,7 @@ def test_one_label_per_sample_will_do() -> None:
 def test_the_distance_is_about_the_classes_that_the_teacher_knows() -> None:
     logits = torch.randn(4, 5, generator=torch.Generator().manual_seed(2))
     teacher = torch.randn(4, 3, generator=torch.Generator().manual_seed(3))
-    found = TASK.distance(logits, teacher)
+    found = TASK.distillation_loss(logits, teacher)
     assert not found.slope[:, 3:].any()
     expected = torch.nn.functional.binary_cross_entropy_with_logits(
         logits[:, :3], teacher.sigmoid()

@@ -14,7 +14,7 @@ from onward.methods.finetune import Finetune
 from onward.results.check import check_folder
 from onward.results.read import checkpoints, find_folders, read_manifest, read_scores
 from onward.together import Variant, run_together
-from onward.train.method import Step
+from onward.train.method import Batch
 from onward.types import Benchmark, Loss
 
 
@@ -24,12 +24,12 @@ class Explodes(Finetune):
     def __init__(self, *, steps: int = 2) -> None:
         self._periods, self._steps = 3, steps
 
-    def minimises(self, step: Step) -> Loss:
-        loss = super().minimises(step)
+    def compute_loss(self, batch: Batch) -> Loss:
+        loss = super().compute_loss(batch)
         self._steps -= self._periods <= 0
         return loss if self._steps >= 0 else Loss(loss.slope * float("inf"), loss.value)
 
-    def afterwards(self, *args: object) -> None:
+    def on_learn_end(self, *args: object) -> None:
         self._periods -= 1
 
     def state(self) -> dict[str, int]:

@@ -35,7 +35,7 @@ def test_adam_is_torchs_adamw() -> None:
 def test_rows_that_are_still_do_not_move() -> None:
     weight = torch.ones(3, 2)
     weight.grad = torch.ones(3, 2)
-    Adam({"w": weight}, momentum=0.9, weight_decay=0.0, velocity={}, still={"w": 2}).step(0.1)
+    Adam({"w": weight}, momentum=0.9, weight_decay=0.0, velocity={}, frozen_rows={"w": 2}).step(0.1)
     assert (weight[:2] == 1).all()
     assert (weight[2] < 1).all()
 

@@ -39,7 +39,7 @@ def test_the_written_out_gradient_is_autograds(classes: int) -> None:
 def test_the_slope_of_the_distance_is_autograds() -> None:
     outputs = torch.randn(6, 5, requires_grad=True)
     teacher = torch.randn(6, 3)
-    loss = OneLabel().distance(outputs.detach(), teacher)
+    loss = OneLabel().distillation_loss(outputs.detach(), teacher)
     value = -(teacher.softmax(1) * outputs[:, :3].log_softmax(1)).sum(1).mean()
     value.backward()
     assert loss.value() == pytest.approx(value.item(), abs=1e-6)

@@ -2,7 +2,7 @@ import numpy as np
 import torch
 
 from onward.models.linear import LinearProbe
-from onward.train.method import Step
+from onward.train.method import Batch
 from onward.train.remembered import Remembered
 
 
@@ -14,10 +14,10 @@ def test_each_sample_is_computed_once_also_after_a_restore() -> None:
         computed.append(len(some))
         return 2 * some
 
-    def batch(*positions: int, new: int) -> Step:
+    def batch(*positions: int, new: int) -> Batch:
         chosen = inputs[list(positions)]
         targets = torch.zeros(len(positions), dtype=torch.int64)
-        return Step(probe, chosen, chosen, targets, new, np.array(positions))
+        return Batch(probe, chosen, chosen, targets, new, np.array(positions))
 
     first = Remembered(4, 3)
     assert torch.equal(first(batch(2, 0, 5, new=2), doubled), 2 * inputs[[2, 0]])

@@ -12,10 +12,10 @@ from onward.benchmarks import BENCHMARKS
 from onward.fit import IMAGES, NEEDS
 from onward.grid import Cell, grid
 from onward.methods import METHODS, MethodCard
-from onward.train.method import GradientMethod
+from onward.train.method import Method
 
 _FIVE = "[five questions](../design.md#every-method-is-one-row)"
-_QUESTIONS = ("trains_on", "starts_from", "minimises", "gradient", "afterwards")
+_QUESTIONS = ("training_data", "init_weights", "compute_loss", "on_after_backward", "on_learn_end")
 
 
 def method_pages() -> dict[str, str]:
@@ -77,9 +77,9 @@ def _code(make: type) -> str:
 
 def _answers(make: type) -> str:
     """Say which of the five questions a method answers otherwise than finetuning."""
-    if not issubclass(make, GradientMethod):
+    if not issubclass(make, Method):
         return "It is a learner of its own kind: the five questions are about one loss, it has two."
-    others = [q for q in _QUESTIONS if getattr(make, q) is not getattr(GradientMethod, q)]
+    others = [q for q in _QUESTIONS if getattr(make, q) is not getattr(Method, q)]
     if not others:
         return f"It is what the defaults of all {_FIVE} say."
     named = ", ".join(f"`{question}`" for question in others)

@@ -121,7 +121,7 @@ def _task(task: Task) -> str:
     doc = docstring.read(type(task))
     verbs = [
         [f"`{name}`", docstring.read(getattr(type(task), name)).summary]
-        for name in ("loss", "distance", "decode", "score", "by_class")
+        for name in ("loss", "distillation_loss", "decode", "score", "by_class")
     ]
     lacks = [f"- {what}: {why}" for what, why in task.lacks.items()]
     return section(

@@ -1,10 +1,10 @@
-"""A method: one class below `GradientMethod`, and its card."""
+"""A method: one class below `Method`, and its card."""
 
 from typing import TYPE_CHECKING
 
 from onward.budget import Budget
 from onward.methods import MethodCard
-from onward.train.method import GradientMethod
+from onward.train.method import Method
 from onward.train.weights import copied, fitted
 from onward.types import View
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from onward.models import Model
 
 
-class HalfBack(GradientMethod):
+class HalfBack(Method):
     """Finetune, and go half of the way back to the weights before.
 
     Parameters
@@ -29,7 +29,7 @@ class HalfBack(GradientMethod):
         self._share = share
         self._before: dict[str, Tensor] = {}
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Mix the weights with those before."""
         before = fitted(self._before, model.parameters) if self._before else copied(model)
         for name, parameter in model.parameters.items():

@@ -60,9 +60,9 @@ FILTERS: Mapping[str, Callable[[Table, Mask], Mask]] = {
 def _similarities(table: Table, learned: Rows) -> Array:
     """Train a CLIP on some pairs, and return how similar it finds image and text of all pairs."""
     from onward.train.learner import GradientLearner  # torch, which other filters do not need
-    from onward.train.method import GradientMethod
+    from onward.train.method import Method
 
-    learner = GradientLearner(GradientMethod(), Setting(ImageText(), SMALL, 0))
+    learner = GradientLearner(Method(), Setting(ImageText(), SMALL, 0))
     budget = Budget()
     budget.open(learned)
     shown = Samples(learned, np.zeros(len(learned), np.int64))

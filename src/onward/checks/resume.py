@@ -23,7 +23,7 @@ _INSIDE = "while it learns"
 _ADVICE = (
     "Save all that continuing needs: weights, optimiser, memory, counters, generators, and how far "
     "a call had come if budget.checkpoint is called inside it; in a gradient method, name it in "
-    "`saved`, and in `saved_inside` if it changes from step to step"
+    "`saved`, and in `step_state` if it changes from step to step"
 )
 _COUNTED = ("samples", "iterations", "macs", "parameters", "stored_samples", "stored_bytes")
 

@@ -14,7 +14,7 @@ from onward.checks.tiny_pairs import tiny_pairs
 from onward.fit import IMAGES, NEW_CLASSES, PLACES
 from onward.methods import METHODS, MethodCard
 from onward.protocols import DOMAINS
-from onward.train.method import GradientMethod
+from onward.train.method import Method
 from onward.types import Benchmark, Protocol, Samples, Stream, Table
 
 TEST = "test"
@@ -56,7 +56,7 @@ def tiny_for(method: Any, protocol: str | None = None) -> Benchmark:
     card = METHODS.get(method) if isinstance(method, str) else None
     if card is not None and PLACES in card.needs:
         return tiny_boxes(ONLINE if protocol == ONLINE.name else DOMAINS)
-    gradient = card is None or issubclass(card.make, GradientMethod)
+    gradient = card is None or issubclass(card.make, Method)
     usual = "iid" if gradient else "semi_supervised"
     return tiny_benchmark(protocol or usual, model=_model_of(card))
 

@@ -15,7 +15,7 @@ _AT_A_TIME = 4096
 
 
 class ImageIndex:
-    """Images by id, out of the shards of a folder; ``wanted`` are sorted ids."""
+    """Images by id, out of the shards of a folder; ``soft_targets`` are sorted ids."""
 
     def __init__(
         self, folder: Path, shards: Sequence[Shard], wanted: Array, watch: Callable[[int], None]

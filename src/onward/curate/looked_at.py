@@ -42,7 +42,7 @@ def look_at_images(
 ) -> Iterator[pa.Table]:
     """Yield what is known of the wanted images, a shard at a time, with `LOOKED`.
 
-    ``wanted`` are sorted ids; ``watch`` is called with how many more images were looked at.
+    ``soft_targets`` are sorted ids; ``watch`` is called with how many more images were looked at.
     """
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         for shard in shards:

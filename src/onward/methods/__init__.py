@@ -39,7 +39,7 @@ from onward.methods.reservoir import ReservoirFinetune
 from onward.methods.restart import Oracle, Restart
 from onward.methods.scratch import Scratch
 from onward.methods.si import SI
-from onward.train.method import GradientMethod
+from onward.train.method import Method
 from onward.types import Learner
 
 
@@ -58,7 +58,7 @@ class MethodCard:
     """
 
     name: str
-    make: type[GradientMethod] | type[Learner]
+    make: type[Method] | type[Learner]
     source: str
     revision: Callable[[Any], str | None] = lambda recipe: None
 

@@ -8,7 +8,7 @@ from onward.errors import OnwardError
 from onward.train.exemplars import memory_for
 from onward.train.followed import Followed, is_plain_sgd
 from onward.train.kept import whole
-from onward.train.method import GradientMethod, Step, TrainingSet, yes_or_no
+from onward.train.method import Batch, Method, TrainingSet, yes_or_no
 from onward.train.recipe import Recipe
 from onward.train.weights import gradients
 from onward.types import Loss, Setting, View
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from onward.models import Model
 
 
-class AGEM(GradientMethod):
+class AGEM(Method):
     """Finetune, but take from each gradient what would raise the loss on a memory of old samples.
 
     Why: To first order no step makes the memory's mean loss worse, which others only hope for.
@@ -71,7 +71,7 @@ class AGEM(GradientMethod):
         super().begin(setting)
         self._memory = memory_for(setting, *self._asked)
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each batch of them some of the memory as reference."""
         both = self._memory.beside(new)
         kept = len(both) - len(new)
@@ -79,52 +79,52 @@ class AGEM(GradientMethod):
         self._new, self._whole = len(new), reference == kept
         self._old, self._known = self._known, len(new.classes)
         self._followed, self._resumed = None, {}
-        return TrainingSet(both, epoch=len(new), replay=reference, apart=True)
+        return TrainingSet(both, epoch=len(new), replay=reference, separate_replay=True)
 
-    def minimises(self, step: Step) -> Loss:
+    def compute_loss(self, batch: Batch) -> Loss:
         """Return the task loss of the new samples."""
-        loss = self._loss(step.outputs, step.targets[: step.new], slice(self._old, None))
+        loss = self._loss(batch.outputs, batch.targets[: batch.num_new], slice(self._old, None))
         self._slope = loss.slope
         return loss
 
-    def gradient(self, step: Step) -> None:
+    def on_after_backward(self, batch: Batch) -> None:
         """Project the gradient if it points against that of the memory."""
-        inputs, targets = step.inputs[step.new :], step.targets[step.new :]
+        inputs, targets = batch.inputs[batch.num_new :], batch.targets[batch.num_new :]
         if not len(targets):
             return
-        followed = self._follow(step, inputs)
-        outputs = step.model.forward(inputs) if followed is None else followed.outputs.t()
+        followed = self._follow(batch, inputs)
+        outputs = batch.model.forward(inputs) if followed is None else followed.outputs.t()
         slope = self._loss(outputs, targets, slice(self._old)).slope
         if followed is not None:
             # The slope of the memory's loss along the gradient is the product of both gradients.
             # The memory's own, two matrix products over all of it, is needed only if that is below
             # zero.
-            image = followed.image(step, self._slope)
+            image = followed.image(batch, self._slope)
             if float((slope.t() * image).sum()) >= 0:
-                followed.move(image, step.rate)
+                followed.move(image, batch.lr)
                 return
-            gradient, reference = gradients(step.model), followed.gradient(slope)
+            gradient, reference = gradients(batch.model), followed.gradient(slope)
         else:
             # Copies, for a model may write its next gradient over the last one.
-            gradient = {name: values.clone() for name, values in gradients(step.model).items()}
-            step.model.backward(slope)
-            reference = gradients(step.model)
+            gradient = {name: values.clone() for name, values in gradients(batch.model).items()}
+            batch.model.backward(slope)
+            reference = gradients(batch.model)
         projected = project(gradient, reference)
         for name, values in projected.items():
-            step.model.parameters[name].grad = values
+            batch.model.parameters[name].grad = values
         if followed is not None:
-            followed.move(followed.image_of(projected), step.rate)
+            followed.move(followed.image_of(projected), batch.lr)
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Let the new samples compete for a place in memory."""
         self._followed = None
         self._memory.admit(new, budget)
 
-    def state_inside(self) -> dict[str, Any]:
+    def save_step_state(self) -> dict[str, Any]:
         """Return what the model says about the memory."""
         return self._resumed if self._followed is None else self._followed.state()
 
-    def restore_inside(self, state: dict[str, Any]) -> None:
+    def restore_step_state(self, state: dict[str, Any]) -> None:
         """Take that back."""
         self._resumed = state
 
@@ -133,28 +133,28 @@ class AGEM(GradientMethod):
         task = self.setting.task
         if not self._own_classes or not outputs[:, own].shape[1]:
             return task.loss(outputs, targets)
-        found = task.towards(outputs[:, own], task.wanted(outputs, targets)[:, own])
+        found = task.soft_target_loss(outputs[:, own], task.soft_targets(outputs, targets)[:, own])
         slope = outputs.new_zeros(outputs.shape)
         slope[:, own] = found.slope
         return Loss(slope, found.value)
 
-    def _follow(self, step: Step, inputs: "Tensor") -> Followed | None:
+    def _follow(self, batch: Batch, inputs: "Tensor") -> Followed | None:
         """Return the outputs of a linear probe on the whole memory, updated from step to step.
 
-        None where an update of the weights is no linear function of the gradient that `gradient`
-        leaves: the memory is then passed through the model in every step.
+        None where an optimizer step is not linear in the gradient: the memory is then passed
+        through the model in every step.
         """
         from onward.models.linear import LinearProbe  # torch is loaded when it is needed
 
         if (
             self._followed is None
             and self._whole
-            and type(step.model) is LinearProbe
+            and type(batch.model) is LinearProbe
             and is_plain_sgd(self.setting.recipe)
-            and not self.still(step.model)
+            and not self.frozen_rows(batch.model)
             and self._answers_like(AGEM)
         ):
-            self._followed = Followed(self.setting.recipe, step.model, inputs, self._new)
+            self._followed = Followed(self.setting.recipe, batch.model, inputs, self._new)
             if self._resumed:
                 self._followed.restore(self._resumed)
         return self._followed

@@ -64,12 +64,12 @@ class BiC(Distilled):
         self._share = held_out
         self._held_out: Samples | None = None
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples and the exemplars, but for a few of each class."""
         kept, old = self._memory.samples, self._teacher.classes
         self._held_out = None
         if not self._teacher or len(new.classes) == old or not may_read_again(budget):
-            return super().trains_on(new, budget)
+            return super().training_data(new, budget)
         number = max(1, round(self._share * self._memory.per_class))
         # The last exemplars of a class are those that its mean needs least.
         out = _of_each(kept.newest, np.arange(len(kept)), number)
@@ -84,12 +84,12 @@ class BiC(Distilled):
         )
         return self._rehearsed(new.of(rest.rows, rest.labels).also(stay.rows, stay.labels))
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Correct the new classes, then choose exemplars and keep the model."""
         if self._held_out is not None and len(self._held_out):
             self._correct(model, new.of(self._held_out.rows, self._held_out.labels), budget)
         self._held_out = None
-        super().afterwards(model, new, budget)
+        super().on_learn_end(model, new, budget)
 
     def _correct(self, model: "Model", apart: View, budget: Budget) -> None:
         import torch  # loaded when it is needed

@@ -101,7 +101,7 @@ class C1(Rehearsal):
         self._lasting: dict[str, Tensor] = {}
         self._trained: dict[str, Tensor] = {}
 
-    def trained_by(self, recipe: Recipe) -> Recipe:
+    def override_recipe(self, recipe: Recipe) -> Recipe:
         """Return the recipe with batches of five, mirrored images, and the side."""
         usual = _SIDE if MODELS.find(recipe.model).of_imagenet else recipe.side
         side = usual if self._side is None else self._side or None
@@ -113,11 +113,11 @@ class C1(Rehearsal):
         if self._fresh is None:
             self._fresh = MODELS.find(setting.recipe.model).of_imagenet
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each five of them five old ones."""
         return self.with_some(new, _OLD)
 
-    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
+    def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
         """Go on with the head that is trained, or draw it anew after a merge."""
         if self._lasting and not self._trained:
             draw_head(model, generator)
@@ -126,9 +126,9 @@ class C1(Rehearsal):
                 # Rows of classes that have come since are those that the model has drawn.
                 parameter[: len(self._trained[name])] = self._trained[name]
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Take new samples into memory, and show tests the lasting head with the new one in it."""
-        super().afterwards(model, new, budget)
+        super().on_learn_end(model, new, budget)
         if not self._merges:
             return
         due = self._every.due(len(new))

@@ -11,7 +11,7 @@ from onward.memory import Weighted
 from onward.models import MODELS
 from onward.train.kept import Kept
 from onward.train.losses import smoothed
-from onward.train.method import Step, TrainingSet, number
+from onward.train.method import Batch, TrainingSet, number
 from onward.train.milestones import Milestones
 from onward.train.recipe import Recipe
 from onward.train.rehearsal import Rehearsal
@@ -83,7 +83,7 @@ class C2(Rehearsal):
         self._smoothing, self._rate = smoothing, learning_rate
         self._milestones = Milestones(slower_at)
 
-    def trained_by(self, recipe: Recipe) -> Recipe:
+    def override_recipe(self, recipe: Recipe) -> Recipe:
         """Return the recipe with Adam, batches of four, and varied images."""
         usual = _RATE if MODELS.find(recipe.model).of_imagenet else _RATE_AT_RANDOM
         return replace(
@@ -97,21 +97,21 @@ class C2(Rehearsal):
         )
 
     @property
-    def pace(self) -> float:
+    def lr_scale(self) -> float:
         """What the learning rate is multiplied by in the next step."""
-        return self._milestones.pace
+        return self._milestones.lr_scale
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each four of them six old ones."""
         return self.with_some(new, _OLD)
 
-    def minimises(self, step: Step) -> Loss:
+    def compute_loss(self, batch: Batch) -> Loss:
         """Return the task loss to smoothed labels."""
         task = self.setting.task
-        wanted = task.wanted(step.outputs, step.targets)
-        return task.towards(step.outputs, smoothed(wanted, self._smoothing))
+        wanted = task.soft_targets(batch.outputs, batch.targets)
+        return task.soft_target_loss(batch.outputs, smoothed(wanted, self._smoothing))
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Let new samples enter the memory, and count them."""
-        super().afterwards(model, new, budget)
+        super().on_learn_end(model, new, budget)
         self._milestones.count(len(new))

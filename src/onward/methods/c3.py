@@ -14,7 +14,7 @@ from onward.seeds import Draws, draws
 from onward.train.augment import augmented, varied
 from onward.train.kept import Kept
 from onward.train.losses import contrastive, focal
-from onward.train.method import GradientMethod, Step, TrainingSet, may_read_again, number
+from onward.train.method import Batch, Method, TrainingSet, may_read_again, number
 from onward.train.milestones import Milestones
 from onward.train.recipe import Augment, Recipe
 from onward.types import Array, Loss, View
@@ -36,7 +36,7 @@ _VARIED: Augment = "flip_rotate_colour"
 _NOT_ASKED = -1e4
 
 
-class C3(GradientMethod):
+class C3(Method):
     """Learn features by contrast and a head on them by focal loss, and keep what is doubtful.
 
     Ten new samples and six old ones make a batch; images are mirrored, turned and recoloured. What
@@ -93,7 +93,7 @@ class C3(GradientMethod):
     }
 
     saved = ("_memory", "_milestones")
-    saved_inside = ("_said",)
+    step_state = ("_said",)
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class C3(GradientMethod):
         # What was said of each new sample while it was learned from.
         self._said: Array = np.empty((0, 0), np.float32)
 
-    def trained_by(self, recipe: Recipe) -> Recipe:
+    def override_recipe(self, recipe: Recipe) -> Recipe:
         """Return the recipe with its network's newer form, batches of ten, and varied images."""
         model = "resnet50d" if recipe.model == "resnet50" else recipe.model
         usual = recipe.learning_rate if MODELS.find(model).of_imagenet else _RATE_AT_RANDOM
@@ -130,24 +130,24 @@ class C3(GradientMethod):
         )
 
     @property
-    def pace(self) -> float:
+    def lr_scale(self) -> float:
         """What the learning rate is multiplied by in the next step."""
-        return self._milestones.pace
+        return self._milestones.lr_scale
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each ten of them six old ones; each is seen twice."""
         self._new, self._said = len(new), np.zeros((len(new), len(new.classes)), np.float32)
         self._before = self._memory.ready(new, budget).said
         both = self._memory.beside(new)
         replay = min(_OLD, len(self._memory))
-        return TrainingSet(both, epoch=len(new), replay=replay, forwards=2)
+        return TrainingSet(both, epoch=len(new), replay=replay, forward_passes=2)
 
-    def minimises(self, step: Step) -> Loss:
+    def compute_loss(self, batch: Batch) -> Loss:
         """Return both parts; only contrast has a slope below the head."""
-        self._said[step.positions[: step.new]] = step.outputs[: step.new].numpy()
-        head = self._head_loss(step)
-        labels, features = step.targets, step.model.features
-        others = step.model.embed(self._other_looks(step))
+        self._said[batch.positions[: batch.num_new]] = batch.outputs[: batch.num_new].numpy()
+        head = self._head_loss(batch)
+        labels, features = batch.targets, batch.model.features
+        others = batch.model.embed(self._other_looks(batch))
         alike = labels[:, None] == labels
         by_class = contrastive(features, features, alike, _SHARPNESS)
         by_sample = contrastive(features, others, alike.new_ones(len(labels)).diag(), _SHARPNESS)
@@ -156,10 +156,10 @@ class C3(GradientMethod):
         return Loss(
             head.slope,
             lambda: head.value() + self._contrast * (by_class.value() + by_sample.value()),
-            below - head.slope @ step.model.parameters["weight"],
+            below - head.slope @ batch.model.parameters["weight"],
         )
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Keep the most doubtful of the new samples; make room first where there is none."""
         memory, chosen = self._memory.ready(new, budget), []
         doubt = entropy(self._said)
@@ -174,28 +174,28 @@ class C3(GradientMethod):
         self._milestones.count(len(new))
         self._said = self._said[:0]
 
-    def _head_loss(self, step: Step) -> Loss:
+    def _head_loss(self, batch: Batch) -> Loss:
         """Return the focal loss, and the distance of old samples to what was said of them."""
         import torch  # loaded when it is needed
 
-        loss, new = focal(step.outputs, step.targets, self._gamma), step.new
-        if new == len(step.targets):
+        loss, new = focal(batch.outputs, batch.targets, self._gamma), batch.num_new
+        if new == len(batch.targets):
             return loss
-        before = step.outputs.new_full((len(step.targets) - new, step.model.classes), torch.nan)
-        said = torch.from_numpy(self._before[step.positions[new:] - self._new])
+        before = batch.outputs.new_full((len(batch.targets) - new, batch.model.classes), torch.nan)
+        said = torch.from_numpy(self._before[batch.positions[new:] - self._new])
         before[:, : said.shape[1]] = said
         cool = self._temperature
-        now = step.outputs[new:].masked_fill(before.isnan(), _NOT_ASKED)
-        far = self.setting.task.distance(now, before.nan_to_num(_NOT_ASKED), cool)
+        now = batch.outputs[new:].masked_fill(before.isnan(), _NOT_ASKED)
+        far = self.setting.task.distillation_loss(now, before.nan_to_num(_NOT_ASKED), cool)
         loss.slope[new:] += self._distance * far.slope
         return Loss(loss.slope, lambda: loss.value() + self._distance * far.value())
 
-    def _other_looks(self, step: Step) -> "Tensor":
+    def _other_looks(self, batch: Batch) -> "Tensor":
         import torch  # loaded when it is needed
 
-        key = (self.setting.seed, self._milestones.seen, *step.positions.tolist())
+        key = (self.setting.seed, self._milestones.seen, *batch.positions.tolist())
         rng = draws(Draws.AUGMENTATION, *key)
-        return torch.from_numpy(varied(step.inputs.numpy(), _VARIED, rng))
+        return torch.from_numpy(varied(batch.inputs.numpy(), _VARIED, rng))
 
     def _certainty(self, model: "Model", new: View, budget: Budget) -> Array:
         """Return how certain the model is of each sample in memory."""

@@ -65,6 +65,6 @@ class CumulativeMore(Cumulative):
         super().__init__()
         self._times = number("times", times, 1.0)
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose everything, for more steps."""
-        return replace(super().trains_on(new, budget), times=self._times)
+        return replace(super().training_data(new, budget), step_multiplier=self._times)

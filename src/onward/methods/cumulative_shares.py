@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from onward.budget import Budget
 from onward.memory.by_step import ByStep, Rule
-from onward.train.method import GradientMethod, TrainingSet
+from onward.train.method import Method, TrainingSet
 from onward.types import Setting, View
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _USUAL = 1000
 
 
-class CumulativeShares(GradientMethod):
+class CumulativeShares(Method):
     """Abstract: train on new samples and on a share of every earlier period, from the last weights.
 
     What a period once let go does not come back.
@@ -34,7 +34,7 @@ class CumulativeShares(GradientMethod):
         # Online, how many more samples the period under way may have.
         self._room = 0
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and the shares of the earlier periods beside them."""
         recipe, online = self.setting.recipe, self.setting.online
         self._goes_on = online and len(new) <= self._room
@@ -51,7 +51,7 @@ class CumulativeShares(GradientMethod):
             return TrainingSet(both, epoch=len(both))
         return TrainingSet(both, epoch=len(new), replay=min(recipe.batch_size, old))
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Keep all of the new samples until the next period comes."""
         self._memory.admit(new.rows, new.labels, goes_on=self._goes_on)
         budget.hold(self._memory.rows)

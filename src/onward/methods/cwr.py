@@ -8,7 +8,7 @@ import numpy as np
 from onward.budget import Budget
 from onward.fit import CLASS_ROWS
 from onward.train.every import Every
-from onward.train.method import GradientMethod, Step, TrainingSet
+from onward.train.method import Batch, Method, TrainingSet
 from onward.train.weights import fitted
 from onward.types import Array, View
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from onward.models import Model
 
 
-class CWRStar(GradientMethod):
+class CWRStar(Method):
     """Train a temporary head, and merge it class by class into a consolidated one.
 
     The temporary head begins at the consolidated weights of the classes that are there, and at
@@ -62,16 +62,16 @@ class CWRStar(GradientMethod):
         self._current: Array = np.zeros(0, np.int64)
         self._met: Array = np.zeros(0, np.int64)
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and count them by class."""
         counts = np.bincount(new.newest[new.newest >= 0], minlength=len(new.classes))
         self._past, self._met = (
             np.pad(known, (0, len(counts) - len(known))) for known in (self._past, self._current)
         )
         self._current = self._met + counts
-        return super().trains_on(new, budget)
+        return super().training_data(new, budget)
 
-    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
+    def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
         """Load the consolidated weights of the classes that are new in this window."""
         head = model.head
         kept = fitted(self._kept, head)
@@ -81,13 +81,13 @@ class CWRStar(GradientMethod):
                 parameter.zero_()
             parameter[arrived] = kept[name][arrived]
 
-    def gradient(self, step: Step) -> None:
+    def on_after_backward(self, batch: Batch) -> None:
         """Leave everything below the head where it is, once there are consolidated weights."""
         if self._kept:
-            for name in step.model.parameters.keys() - step.model.head.keys():
-                step.model.parameters[name].grad = None
+            for name in batch.model.parameters.keys() - batch.model.head.keys():
+                batch.model.parameters[name].grad = None
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Merge the heads, and go on with the consolidated one."""
         if not self._every.due(len(new)):
             return

@@ -64,10 +64,10 @@ class D2(Recalled):
         self._alpha = number("alpha", alpha)
         self._temperature = number("temperature", temperature, above=True)
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Scale the outputs that are predicted, then do as others do."""
         model.buffers["temperature"].fill_(self._temperature)
-        super().afterwards(model, new, budget)
+        super().on_learn_end(model, new, budget)
 
     def lost(self, seen: "Sight", taught: "Sight", targets: "Tensor") -> "Tensor":
         """Return the task loss of stored images, and the distance of outputs."""

@@ -35,7 +35,7 @@ class D3(Rehearsal):
     def __init__(self, *, memory: int | None = None) -> None:
         super().__init__(Kept(Reservoir, memory))
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose two new images and two old ones for every batch."""
         both = self._memory.beside(new)
         if not len(self._memory):

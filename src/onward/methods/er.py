@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 from onward.budget import Budget
 from onward.train.exemplars import Exemplars, memory_for
 from onward.train.kept import whole
-from onward.train.method import GradientMethod, TrainingSet
+from onward.train.method import Method, TrainingSet
 from onward.types import Setting, View
 
 if TYPE_CHECKING:
     from onward.models import Model
 
 
-class ER(GradientMethod):
+class ER(Method):
     """Train on new samples mixed half and half with a uniform memory of old ones.
 
     With a memory of so many samples per class, as in IIRC, new and old ones are not mixed half and
@@ -54,7 +54,7 @@ class ER(GradientMethod):
         super().begin(setting)
         self._memory = memory_for(setting, *self._asked)
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each batch of them a batch of memory, or all alike."""
         both = self._memory.beside(new)
         if isinstance(self._memory, Exemplars):
@@ -62,7 +62,7 @@ class ER(GradientMethod):
         replay = self.setting.recipe.batch_size if len(self._memory) else 0
         return TrainingSet(both, epoch=len(new), replay=replay)
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Let the new samples compete for a place in memory."""
         self._memory.admit(new, budget)
 

@@ -9,7 +9,7 @@ from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.pairs import as_bytes
 from onward.train.anchored import Anchored
-from onward.train.method import Step, TrainingSet, may_read_again
+from onward.train.method import Batch, TrainingSet, may_read_again
 from onward.train.weights import fitted, gradients
 from onward.types import Loss, Task, View
 
@@ -56,8 +56,8 @@ class EWC(Anchored):
     et al., Progress & Compress, ICML 2018 (the online form). λ and decay as in CLEAR.
     """
 
-    saved_inside = ("_squares", "_samples")
-    saved = (*Anchored.saved, *saved_inside)
+    step_state = ("_squares", "_samples")
+    saved = (*Anchored.saved, *step_state)
 
     def __init__(
         self,
@@ -75,10 +75,10 @@ class EWC(Anchored):
         self._squares: dict[str, Tensor] = {}
         self._samples = 0
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and whether they can be read once more for F."""
         self._on_the_way = not may_read_again(budget)
-        chosen = super().trains_on(new, budget)
+        chosen = super().training_data(new, budget)
         if not self._on_the_way:
             return chosen
         # A look for F is a look: on the way it is paid for with every step.
@@ -87,22 +87,22 @@ class EWC(Anchored):
         if recipe.iterations is not None:
             learned = recipe.iterations * recipe.batch_size
         looked = learned if self._fisher is None else min(self._fisher, learned)
-        return replace(chosen, forwards=1 + looked / max(learned, 1))
+        return replace(chosen, forward_passes=1 + looked / max(learned, 1))
 
-    def minimises(self, step: Step) -> Loss:
+    def compute_loss(self, batch: Batch) -> Loss:
         """Return the task loss."""
-        loss = super().minimises(step)
+        loss = super().compute_loss(batch)
         if self._on_the_way:
             wanted = slice(None if self._fisher is None else max(self._fisher - self._samples, 0))
-            slopes = None if step.model.shares_loss else loss.slope[wanted] * len(loss.slope)
-            self._add(step.model, step.inputs[wanted], step.targets[wanted], slopes)
+            slopes = None if batch.model.shares_loss else loss.slope[wanted] * len(loss.slope)
+            self._add(batch.model, batch.inputs[wanted], batch.targets[wanted], slopes)
         return loss
 
-    def gradient(self, step: Step) -> None:
+    def on_after_backward(self, batch: Batch) -> None:
         """Add the pull towards the anchor."""
-        self._anchor.pull(step.model)
+        self._anchor.pull(batch.model)
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Measure how much each weight matters, and set the anchor here."""
         if not self._on_the_way:
             self._read(model, new, budget)

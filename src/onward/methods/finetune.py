@@ -1,9 +1,9 @@
 """Finetuning: go on from the last weights with the new samples only."""
 
-from onward.train.method import GradientMethod
+from onward.train.method import Method
 
 
-class Finetune(GradientMethod):
+class Finetune(Method):
     """Train on what is new, starting from the last weights. TiC-CLIP calls it Sequential.
 
     Why: It is the cheapest way to go on, and what all others have to beat. Where only the near

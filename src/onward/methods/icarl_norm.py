@@ -45,7 +45,7 @@ class ICaRLNorm(Distilled):
         super().__init__(per_class)
         self._restarts_eta = yes_or_no("restarts_eta", restarts_eta)
 
-    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
+    def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
         """Start from the last weights, but for eta."""
         if self._restarts_eta and self._every.begins:
             model.parameters["eta"].fill_(1)

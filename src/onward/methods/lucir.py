@@ -10,7 +10,7 @@ from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.fit import CLASS_OUTPUTS
 from onward.train.exemplars import features_of
-from onward.train.method import Step, TrainingSet, may_read_again, number
+from onward.train.method import Batch, TrainingSet, may_read_again, number
 from onward.train.taught import Taught
 from onward.types import Loss, View
 
@@ -82,40 +82,40 @@ class LUCIR(Taught):
         self._known = 0
         self._shown: tuple[View, Budget] | None = None
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples and the exemplars alike."""
         self._shown, self._new = (new, budget), len(new)
-        return super().trains_on(new, budget)
+        return super().training_data(new, budget)
 
-    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
+    def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
         """Start from the last weights, with those of new classes imprinted."""
         if self._teacher and self._shown is not None and may_read_again(self._shown[1]):
             self._imprint(model, *self._shown)
 
-    def still(self, model: "Model") -> dict[str, int]:
+    def frozen_rows(self, model: "Model") -> dict[str, int]:
         """Return the weights of old classes."""
         return {"weight": self._teacher.classes}
 
-    def minimises(self, step: Step) -> Loss:
+    def compute_loss(self, batch: Batch) -> Loss:
         """Return the task loss, the distance of features and the margin."""
-        loss = super().minimises(step)
+        loss = super().compute_loss(batch)
         if not self._teacher:
             return loss
-        before = self._teacher.beside(step.model).embed(step.inputs)
-        distance = feature_distance(step.model.features, before)
-        old, new = self._teacher.classes, step.model.classes - self._teacher.classes
+        before = self._teacher.beside(batch.model).embed(batch.inputs)
+        distance = feature_distance(batch.model.features, before)
+        old, new = self._teacher.classes, batch.model.classes - self._teacher.classes
         weight = self._distance * math.sqrt(old / max(new, 1))
-        margin = self._ahead(step)
+        margin = self._ahead(batch)
         return Loss(
             loss.slope + margin.slope,
             lambda: loss.value() + weight * distance.value() + margin.value(),
             weight * distance.feature_slope,
         )
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Choose exemplars, and make the model as it is now the last one."""
         self._shown, self._known = None, model.classes
-        super().afterwards(model, new, budget)
+        super().on_learn_end(model, new, budget)
 
     def _imprint(self, model: "Model", new: View, budget: Budget) -> None:
         import torch  # loaded when it is needed
@@ -132,19 +132,19 @@ class LUCIR(Taught):
                 mean, _ = directions(units.mean(0, keepdim=True))
                 weight[label] = mean[0] * length
 
-    def _ahead(self, step: Step) -> Loss:
+    def _ahead(self, batch: Batch) -> Loss:
         """Return by how much new classes come too close to the class of replayed samples."""
         import torch  # loaded when it is needed
 
         old = self._teacher.classes
-        targets = step.targets if step.targets.ndim == 1 else step.targets.max(1).values
-        replayed = torch.from_numpy(step.positions >= self._new) & (targets < old)
-        here, slope = replayed.nonzero()[:, 0], torch.zeros_like(step.outputs)
-        closest = min(self._hardest, step.outputs.shape[1] - old)
+        targets = batch.targets if batch.targets.ndim == 1 else batch.targets.max(1).values
+        replayed = torch.from_numpy(batch.positions >= self._new) & (targets < old)
+        here, slope = replayed.nonzero()[:, 0], torch.zeros_like(batch.outputs)
+        closest = min(self._hardest, batch.outputs.shape[1] - old)
         if not len(here) or not closest:
             return Loss(slope, lambda: 0.0)
-        eta = step.model.parameters["eta"]
-        cosines, own = step.outputs[here] / eta, targets[here, None]
+        eta = batch.model.parameters["eta"]
+        cosines, own = batch.outputs[here] / eta, targets[here, None]
         near, which = cosines[:, old:].topk(closest, dim=1)
         missing = (self._margin - cosines.gather(1, own) + near).clamp(min=0)
         share = (missing > 0) / (missing.numel() * eta)

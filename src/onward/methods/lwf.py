@@ -6,7 +6,7 @@ from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.fit import CLASS_OUTPUTS
 from onward.train.every import Every
-from onward.train.method import GradientMethod, Step, TrainingSet
+from onward.train.method import Batch, Method, TrainingSet
 from onward.train.remembered import MOST, Remembered
 from onward.train.teacher import Teacher
 from onward.types import Loss, View
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from onward.models import Model
 
 
-class LwF(GradientMethod):
+class LwF(Method):
     """Finetune, and stay close to what the last model says about the new samples.
 
     The loss gets alpha · distance(outputs / T, teacher's outputs / T), on the classes that the
@@ -65,34 +65,34 @@ class LwF(GradientMethod):
         # Through one call of `learn`, what the teacher says about samples that do not vary.
         self._said: Remembered | None = None
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples; once there is a teacher, each is looked at twice."""
         recipe, classes = self.setting.recipe, self._teacher.classes
         recalls = recipe.augment == "none" and recipe.epochs > 1 and len(new) * classes <= MOST
         recalls = recalls and CLASS_OUTPUTS not in self.setting.task.lacks
         self._said = Remembered(len(new), classes) if self._teachers and recalls else None
-        return TrainingSet(new, epoch=len(new), forwards=2 if self._teachers else 1)
+        return TrainingSet(new, epoch=len(new), forward_passes=2 if self._teachers else 1)
 
     @property
-    def ordinary(self) -> bool:
+    def is_plain_finetuning(self) -> bool:
         """Whether there is no teacher yet."""
         return not self._teachers and self._answers_like(LwF)
 
-    def minimises(self, step: Step) -> Loss:
+    def compute_loss(self, batch: Batch) -> Loss:
         """Return the task loss and the distance to the teacher, weighted."""
-        loss = super().minimises(step)
+        loss = super().compute_loss(batch)
         if not self._teachers:
             return loss
         alpha, cool = self.alpha(), self._temperature
-        ask = self._teacher.beside(step.model).predict
-        said = ask(step.inputs) if self._said is None else self._said(step, ask)
-        distance = self.setting.task.distance(step.outputs, said, cool)
+        ask = self._teacher.beside(batch.model).predict
+        said = ask(batch.inputs) if self._said is None else self._said(batch, ask)
+        distance = self.setting.task.distillation_loss(batch.outputs, said, cool)
         return Loss(
             loss.slope + alpha * distance.slope,
             lambda: loss.value() + alpha * distance.value(),
         )
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Make the model as it is now the teacher."""
         self._teacher.leave()
         self._said = None
@@ -115,11 +115,11 @@ class LwF(GradientMethod):
         self._teacher.restore(state)
         super().restore(state)
 
-    def state_inside(self) -> dict[str, Any]:
+    def save_step_state(self) -> dict[str, Any]:
         """Return what the teacher said."""
         return {} if self._said is None else self._said.state()
 
-    def restore_inside(self, state: dict[str, Any]) -> None:
+    def restore_step_state(self, state: dict[str, Any]) -> None:
         """Take that back."""
         if self._said is not None:
             self._said.restore(state)

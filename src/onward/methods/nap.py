@@ -1,11 +1,11 @@
 """Napping: learn once, then sleep."""
 
 from onward.budget import Budget
-from onward.train.method import GradientMethod, TrainingSet
+from onward.train.method import Method, TrainingSet
 from onward.types import View
 
 
-class Nap(GradientMethod):
+class Nap(Method):
     """Train on the first view and on nothing after it, to see how stale a model goes.
 
     Why: What a model loses that is never updated shows how much the data moves.
@@ -22,7 +22,7 @@ class Nap(GradientMethod):
     def __init__(self) -> None:
         self._asleep = False
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the first view whole, and nothing of any later one."""
         training = TrainingSet(new, epoch=0 if self._asleep else len(new))
         self._asleep = True

@@ -47,7 +47,7 @@ class Oversample(Rehearsal):
     def __init__(self, *, memory: int | None = None) -> None:
         super().__init__(Kept(Shares, memory))
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each batch of them what its rare classes lack."""
         both = self._memory.beside(new)
         classes = len(new.classes)

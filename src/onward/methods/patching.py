@@ -8,7 +8,7 @@ import numpy as np
 from onward.budget import Budget
 from onward.seeds import Draws, draws
 from onward.train.every import Every
-from onward.train.method import GradientMethod, TrainingSet, number
+from onward.train.method import Method, TrainingSet, number
 from onward.train.weights import snapshot
 from onward.types import Rows, Samples, Setting, View
 
@@ -22,7 +22,7 @@ _GRID = 10
 _LEAST, _MOST = 8, 0.2
 
 
-class Patching(GradientMethod):
+class Patching(Method):
     """Finetune, then mix the weights with those before, by what was good for earlier periods.
 
     patched ← (1 - a) · patched + a · learned, where a is out of 0, 0.1, ..., 1: the one with the
@@ -71,16 +71,16 @@ class Patching(GradientMethod):
         self._every = Every(None if setting.online else 1)
         self._every.begin(setting)
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples but for those that are set aside."""
         aside = self._aside(new, budget)
         if not len(aside):
-            return super().trains_on(new, budget)
+            return super().training_data(new, budget)
         rest = np.setdiff1d(np.arange(len(new)), aside)
         kept = new.of(new.rows[rest], new.labels[rest])
         return TrainingSet(kept, epoch=len(kept))
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Mix, and keep what the next period is to be judged by."""
         begins, fresh = self._every.begins, self._to_judge_by(new, budget)
         if self._every.due(len(new)):

@@ -58,7 +58,7 @@ class Oracle(Restart):
         super().__init__()
         self._periods = 0
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose everything, for as many times the steps as there have been periods."""
         self._periods += 1
-        return replace(super().trains_on(new, budget), times=float(self._periods))
+        return replace(super().training_data(new, budget), step_multiplier=float(self._periods))

@@ -1,9 +1,9 @@
 """From scratch: forget everything, learn the newest."""
 
-from onward.train.method import GradientMethod, Start
+from onward.train.method import Method, Start
 
 
-class Scratch(GradientMethod):
+class Scratch(Method):
     """Train on what is new, starting from random weights each time.
 
     Why: The difference to finetuning is what old weights are worth.

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from onward.budget import Budget
 from onward.train.anchored import Anchored
-from onward.train.method import Step
+from onward.train.method import Batch
 from onward.train.weights import copied, fitted
 from onward.types import View
 
@@ -45,8 +45,8 @@ class SI(Anchored):
     CLEAR.
     """
 
-    saved_inside = ("_work", "_moved", "_before", "_slope")
-    saved = (*Anchored.saved, *saved_inside)
+    step_state = ("_work", "_moved", "_before", "_slope")
+    saved = (*Anchored.saved, *step_state)
 
     def __init__(
         self, *, strength: float = 1e-4, epsilon: float = 1e-3, every: int | None = None
@@ -60,20 +60,20 @@ class SI(Anchored):
         self._before: dict[str, torch.Tensor] = {}
         self._slope: dict[str, torch.Tensor] = {}
 
-    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
+    def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
         """Start from the last weights, with room for what new ones will do."""
         parts = (self._work, self._moved)
         self._work, self._moved = (fitted(part, model.parameters) for part in parts)
 
-    def gradient(self, step: Step) -> None:
+    def on_after_backward(self, batch: Batch) -> None:
         """Note where this step begins, and add the pull towards the anchor."""
-        self._account(step.model)
-        self._before = copied(step.model)
-        parameters = step.model.parameters.items()
+        self._account(batch.model)
+        self._before = copied(batch.model)
+        parameters = batch.model.parameters.items()
         self._slope = {name: p.grad.clone() for name, p in parameters if p.grad is not None}
-        self._anchor.pull(step.model)
+        self._anchor.pull(batch.model)
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Add up who did the work, and set the anchor here."""
         self._account(model)
         if self._every.due(len(new)):

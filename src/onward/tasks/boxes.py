@@ -55,7 +55,7 @@ class Boxes(AsTested, WithoutClasses):
         found = outputs.loss(targets)
         return Loss(found, lambda: float(found.detach()))
 
-    def distance(self, outputs: Any, teacher: Any, temperature: float = 1.0) -> Loss:
+    def distillation_loss(self, outputs: Any, teacher: Any, temperature: float = 1.0) -> Loss:
         """Return the loss towards the boxes that a teacher is sure of, as if they were true."""
         if temperature != 1:
             raise OnwardError(f"expected a temperature of 1 where boxes are, found {temperature}")

@@ -74,7 +74,9 @@ class ImageText(WithoutClasses):
         slope.diagonal().sub_(weight)
         return Loss(_through(slope, images, texts), lambda: _contrast(logits))
 
-    def distance(self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0) -> Loss:
+    def distillation_loss(
+        self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0
+    ) -> Loss:
         """Return the mean cross-entropy to the teacher's similarities, both ways.
 
         That is the divergence between the two distributions, but for what the teacher alone

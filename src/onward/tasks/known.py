@@ -24,17 +24,17 @@ class WithoutClasses:
 
     targets: ClassVar[str]
 
-    def wanted(self, outputs: Any, targets: Any) -> NoReturn:
+    def soft_targets(self, outputs: Any, targets: Any) -> NoReturn:
         """Raise: there are no classes."""
         raise OnwardError(f"expected a task whose targets are classes, found {self.targets}")
 
     def probabilities(self, outputs: Any) -> NoReturn:
         """Raise, for the same reason."""
-        self.wanted(outputs, None)
+        self.soft_targets(outputs, None)
 
-    def towards(self, outputs: Any, wanted: Any) -> NoReturn:
+    def soft_target_loss(self, outputs: Any, wanted: Any) -> NoReturn:
         """Raise, for the same reason."""
-        self.wanted(outputs, wanted)
+        self.soft_targets(outputs, wanted)
 
 
 def require_finite(found: Array, what: str, who: str = "model") -> None:
@@ -50,7 +50,7 @@ def distance_on_known(task: Task, outputs: "Tensor", teacher: "Tensor", temperat
     """Return a task's loss towards a teacher's probabilities, on the classes that it knows."""
     known = teacher.shape[1]
     cooled = outputs[:, :known] / temperature
-    found = task.towards(cooled, task.probabilities(teacher / temperature))
+    found = task.soft_target_loss(cooled, task.probabilities(teacher / temperature))
     slope = outputs.new_zeros(outputs.shape)
     slope[:, :known] = found.slope / temperature
     return Loss(slope, found.value)

@@ -45,13 +45,15 @@ class ManyLabels(AsTested):
 
         Its slope is (sigmoid - target) / (samples x classes).
         """
-        return self.towards(outputs, self.wanted(outputs, targets))
+        return self.soft_target_loss(outputs, self.soft_targets(outputs, targets))
 
-    def distance(self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0) -> Loss:
+    def distillation_loss(
+        self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0
+    ) -> Loss:
         """Return the same towards the teacher's probabilities, on the classes both know."""
         return distance_on_known(self, outputs, teacher, temperature)
 
-    def wanted(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+    def soft_targets(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return labels as a matrix of zeros and ones, in the shape of the outputs."""
         rows = targets[:, None] if targets.ndim == 1 else targets
         # One column more takes what does not count.
@@ -63,7 +65,7 @@ class ManyLabels(AsTested):
         """Return how probable each class is."""
         return outputs.sigmoid()
 
-    def towards(self, outputs: "Tensor", wanted: "Tensor") -> Loss:
+    def soft_target_loss(self, outputs: "Tensor", wanted: "Tensor") -> Loss:
         """Return the mean binary cross-entropy to these probabilities."""
         slope = outputs.sigmoid().sub_(wanted).div_(max(outputs.numel(), 1))
         # softplus(x) - x y is the cross-entropy of a logit x, whatever its size.

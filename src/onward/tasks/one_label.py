@@ -42,11 +42,13 @@ class OneLabel(AsTested):
             slope, lambda: -outputs.log_softmax(1).gather(1, targets.unsqueeze(1)).mean().item()
         )
 
-    def distance(self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0) -> Loss:
+    def distillation_loss(
+        self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0
+    ) -> Loss:
         """Return the mean cross-entropy to the teacher's softmax, on the classes both know."""
         return distance_on_known(self, outputs, teacher, temperature)
 
-    def wanted(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+    def soft_targets(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return labels as a matrix of zeros and ones, in the shape of the outputs."""
         return outputs.new_zeros(outputs.shape).scatter_(1, targets.unsqueeze(1), 1.0)
 
@@ -54,7 +56,7 @@ class OneLabel(AsTested):
         """Return how probable each class is."""
         return outputs.softmax(1)
 
-    def towards(self, outputs: "Tensor", wanted: "Tensor") -> Loss:
+    def soft_target_loss(self, outputs: "Tensor", wanted: "Tensor") -> Loss:
         """Return the mean cross-entropy to these probabilities; they may add up to less than 1."""
         log_probability = outputs.log_softmax(1)
         weight = wanted.sum(1, keepdim=True)

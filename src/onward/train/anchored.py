@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from onward.saved import Saved
 from onward.train.every import Every
-from onward.train.method import GradientMethod
+from onward.train.method import Method
 from onward.train.weights import copied, fitted
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Anchor(Saved):
         self._weights, self.importance = copied(model), fitted(importance, model.parameters)
 
 
-class Anchored(GradientMethod):
+class Anchored(Method):
     """Abstract: finetune with a pull towards the weights of the last consolidation.
 
     What is gathered for the next anchor is saved within a call too.

@@ -14,7 +14,7 @@ from onward.models.bank import Bank, side_by_side
 from onward.models.model import Model
 from onward.models.spread import OwnRows
 from onward.pairs import as_bytes
-from onward.train.method import GradientMethod, Step, TrainingSet
+from onward.train.method import Batch, Method, TrainingSet
 from onward.train.optimizers import clip, optimizer
 from onward.train.recipe import Recipe
 from onward.train.steps import Inputs, Steps
@@ -48,7 +48,7 @@ class Descent:
 
     def __init__(
         self,
-        method: GradientMethod,
+        method: Method,
         model: Model,
         training: TrainingSet,
         budget: Budget,
@@ -67,7 +67,7 @@ class Descent:
         self.budget, self._recipe, self._after_step = budget, recipe, after_step
         self.validation, self._epochs = validation, epochs
         budget.declare(parameters=model.size)
-        self._optimizer = optimizer(model.parameters, recipe, velocity, method.still(model))
+        self._optimizer = optimizer(model.parameters, recipe, velocity, method.frozen_rows(model))
         self.steps = Steps(
             training,
             self.batch_size,
@@ -89,7 +89,8 @@ class Descent:
         return other is self or (
             (self.key, self.batch_size, self.augment)
             == (other.key, other.batch_size, other.augment)
-            and (mine.epoch, mine.replay, mine.apart) == (others.epoch, others.replay, others.apart)
+            and (mine.epoch, mine.replay, mine.separate_replay)
+            == (others.epoch, others.replay, others.separate_replay)
             and mine.draw is others.draw is None
             and mine.view.shows_what(others.view)
         )
@@ -97,13 +98,13 @@ class Descent:
     def learns_what(self, other: "Descent") -> bool:
         """Whether another one that sees the same batches will move the same weights alike."""
         return (
-            self.method.ordinary
-            and other.method.ordinary
+            self.method.is_plain_finetuning
+            and other.method.is_plain_finetuning
             and self._recipe == other._recipe
             and self.method.setting.task == other.method.setting.task
             and (self.total, self.rate) == (other.total, other.rate)
             and not (self.validation.asked or other.validation.asked)
-            and self.method.still(self.model) == other.method.still(other.model)
+            and self.method.frozen_rows(self.model) == other.method.frozen_rows(other.model)
             and all(
                 _equal(mine, others)
                 for mine, others in zip(self._moving, other._moving, strict=True)
@@ -126,7 +127,7 @@ class Descent:
     @property
     def rate(self) -> float:
         """The learning rate of the next step."""
-        slowed = self.validation.slowed * self.method.pace
+        slowed = self.validation.slowed * self.method.lr_scale
         return self._recipe.rate(self.done, self.total, self.key[-1]) * slowed
 
     @property
@@ -163,7 +164,7 @@ class Descent:
 
     def spend(self, samples: int, new: int) -> None:
         """Pay for the next step."""
-        macs = int(self.model.macs * self.training.forwards * samples)
+        macs = int(self.model.macs * self.training.forward_passes * samples)
         self.budget.spend(iterations=1, macs=macs, batch_size=samples, new_in_batch=new)
 
     def share(self, positions: Rows, new: int) -> None:
@@ -174,12 +175,12 @@ class Descent:
         except Exception as error:  # noqa: BLE001 (`failure` returns it)
             self.fail(error)
 
-    def move(self, batch: Step) -> None:
+    def move(self, batch: Batch) -> None:
         """Finish a step whose gradient is there."""
-        self.method.gradient(batch)
+        self.method.on_after_backward(batch)
         if self._recipe.clip is not None:
             clip(self.model.parameters, self._recipe.clip)
-        self._optimizer.step(batch.rate)
+        self._optimizer.step(batch.lr)
         self.done += 1
         if self.done % self.steps.per_epoch == 0:
             self.validation.look()
@@ -195,12 +196,12 @@ class Descent:
     def _steps_affordable(self) -> int:
         """Return the recipe's number of steps, or what the budget of this call pays for."""
         limits, training = self.budget.limits, self.training
-        looks = (self.batch_size + training.replay) * training.forwards
+        looks = (self.batch_size + training.replay) * training.forward_passes
         macs = self.model.macs * looks + self.validation.macs / self.steps.per_epoch
         if self._recipe.iterations is None:
             wanted = self._epochs * -(-training.epoch // self._recipe.batch_size)
         else:
-            wanted = round(self._recipe.iterations * training.times)
+            wanted = round(self._recipe.iterations * training.step_multiplier)
         steps_paid = int(
             min(
                 min(wanted, self.steps.within(limits.get("passes", np.inf))),
@@ -239,7 +240,7 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
     """
     first, *others = level
     training = first.training
-    shared = all(descent.method.ordinary for descent in level)
+    shared = all(descent.method.is_plain_finetuning for descent in level)
     inputs_of = Inputs(training, first.batch_size, first.augment, first.key, shared=shared)
     labels = torch.tensor(training.view.labels)
     flocks, bank = _grouped(level)
@@ -279,16 +280,16 @@ def _take_step(
     positions: Rows,
 ) -> None:
     """Take one step on a batch; where one raises an exception, the others finish theirs."""
-    bank.forward(inputs[:new] if flocks[0].leader.training.apart else inputs)
-    batches: list[Step | None] = []
+    bank.forward(inputs[:new] if flocks[0].leader.training.separate_replay else inputs)
+    batches: list[Batch | None] = []
     for place, (leader, _) in enumerate(flocks):
         batch = None
         try:
             outputs, rate = bank.outputs(place), leader.rate
-            batch = Step(leader.model, inputs, outputs, targets, new, positions, rate)
+            batch = Batch(leader.model, inputs, outputs, targets, new, positions, rate)
             # Where the outputs bring a graph, as boxes do, who adds losses goes on with it.
             with torch.enable_grad():
-                loss = leader.method.minimises(batch)
+                loss = leader.method.compute_loss(batch)
             leader.look_at(loss)
             bank.backward(place, loss)
         except Exception as error:  # noqa: BLE001 (`failure` returns it)
@@ -305,7 +306,7 @@ class _Flock(NamedTuple):
     leader: Descent
     followers: list[Descent]
 
-    def move(self, batch: Step | None) -> None:
+    def move(self, batch: Batch | None) -> None:
         """Finish a step whose gradient is there, or go no further where the leader failed."""
         leader, before = self.leader, self.leader.done
         if leader.failed is None and batch is not None:

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from onward.saved import to_arrays, to_tensors
-from onward.train.method import Step
+from onward.train.method import Batch
 from onward.train.packed import Packed
 from onward.train.recipe import Recipe
 from onward.train.remembered import MOST, Remembered
@@ -92,11 +92,11 @@ class Followed:
         )
         self._begin(probe.predict(samples).t().contiguous(), {})
 
-    def image(self, step: Step, slope: "Tensor") -> "Tensor":
+    def image(self, batch: Batch, slope: "Tensor") -> "Tensor":
         """Return how the outputs change along the gradient of a batch with this slope."""
         if self._products is None:
-            return self.image_of(gradients(step.model))
-        return (slope.t() @ self._products(step, self._samples)).add_(slope.sum(0).unsqueeze(1))
+            return self.image_of(gradients(batch.model))
+        return (slope.t() @ self._products(batch, self._samples)).add_(slope.sum(0).unsqueeze(1))
 
     def image_of(self, gradient: "Mapping[str, Tensor]") -> "Tensor":
         """Return how the outputs change along a gradient of the probe's weights."""

@@ -20,7 +20,7 @@ from onward.results.state import load_state, save_state
 from onward.saved import to_arrays, to_tensors
 from onward.seeds import Draws, draws
 from onward.train.descent import Descent, descend
-from onward.train.method import GradientMethod
+from onward.train.method import Method
 from onward.train.predicted import predicted
 from onward.train.threads import one_thread
 from onward.train.validation import Validation
@@ -41,9 +41,9 @@ class GradientLearner:
         The task kind, the recipe and the seed.
     """
 
-    def __init__(self, method: GradientMethod, setting: Setting) -> None:
+    def __init__(self, method: Method, setting: Setting) -> None:
         self.method = method
-        self._recipe = method.trained_by(setting.recipe)
+        self._recipe = method.override_recipe(setting.recipe)
         self.setting = replace(setting, recipe=self._recipe)
         self._model: Model | None = None
         self._shape: tuple[int, ...] = ()
@@ -87,7 +87,7 @@ class GradientLearner:
             "validation": {} if descent is None else descent.validation.state(),
             "velocity": to_arrays(self._velocity if descent is None else descent.velocity),
             "method": self.method.state() if descent is None else self._method_before,
-            "method_inside": {} if descent is None else self.method.state_inside(),
+            "method_inside": {} if descent is None else self.method.save_step_state(),
         }
         save_state(folder, state)
 
@@ -113,12 +113,12 @@ class GradientLearner:
         before, self._interrupted = self._interrupted, None
         # A copy: the method may go on changing what it returned.
         self._method_before = copy.deepcopy(self.method.state())
-        training = self.method.trains_on(view, budget)
+        training = self.method.training_data(view, budget)
         model = self._model_for(training.view)
         if before is None:
-            self.method.starts_from(model, self._generator())
+            self.method.init_weights(model, self._generator())
         else:
-            self.method.restore_inside(before["method_inside"])
+            self.method.restore_step_state(before["method_inside"])
         validation = Validation(
             view.validation,
             model,
@@ -156,7 +156,7 @@ class GradientLearner:
             weights = descent.model.parameters.values()
             crew().require_alike(sum(float(w.sum(dtype=torch.float64)) for w in weights))
         descent.validation.settle()
-        self.method.afterwards(descent.model, view, budget)
+        self.method.on_learn_end(descent.model, view, budget)
         if self._recipe.goes_on:
             self._velocity = descent.velocity
         self._descent = None

@@ -34,9 +34,9 @@ class TrainingSet:
     replay
         How many replayed samples each batch gets in addition, by chance; if it is as many as there
         are, each batch gets all of them in their order.
-    forwards
+    forward_passes
         How often each sample is looked at: twice where there is a teacher, whose work counts too.
-    apart
+    separate_replay
         Whether replayed samples are left to the method: the batch's outputs are then those of the
         new samples alone.
     draw
@@ -46,7 +46,7 @@ class TrainingSet:
     batch
         How many samples of the epoch each batch has, where the method wants another number than
         the recipe says. There are as many steps as with the recipe's, and so fewer or more epochs.
-    times
+    step_multiplier
         How many times the recipe's iterations are done, by methods that are defined by more of
         them; where it counts epochs, that is as it is.
     """
@@ -54,11 +54,11 @@ class TrainingSet:
     view: View
     epoch: int
     replay: int = 0
-    forwards: float = 1
-    apart: bool = False
+    forward_passes: float = 1
+    separate_replay: bool = False
     draw: Callable[[Rows, np.random.Generator], Rows] | None = None
     batch: int | None = None
-    times: float = 1.0
+    step_multiplier: float = 1.0
 
     @property
     def replays_all(self) -> bool:
@@ -67,56 +67,56 @@ class TrainingSet:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """One batch on its way: the first `new` samples are of the epoch, the others replayed.
+class Batch:
+    """One training batch: the first `num_new` samples are of the epoch, the others are replayed.
 
-    Its samples stand at these `positions` of the training set. It will move the weights by this
-    learning `rate`.
+    `positions` are those of its samples in the training set. `lr` is the learning rate of its
+    optimizer step.
     """
 
     model: "Model"
     inputs: "torch.Tensor"
     outputs: "torch.Tensor"
     targets: "torch.Tensor"
-    new: int
+    num_new: int
     positions: Rows
-    rate: float = 1.0
+    lr: float = 1.0
 
 
-class GradientMethod(Saved):
+class Method(Saved):
     """Finetuning's answers to the five questions; a method overrides the ones it answers otherwise.
 
     | question | member |
     |---|---|
-    | what does it train on? | `trains_on` |
-    | which weights does it start from? | `starts_from` |
-    | what does it minimise? | `minimises` |
-    | what happens to the gradient? | `gradient` |
-    | what does it do afterwards? | `afterwards` |
+    | what does it train on? | `training_data` |
+    | which weights does it start from? | `init_weights` |
+    | what does it minimise? | `compute_loss` |
+    | what happens to the gradient? | `on_after_backward` |
+    | what does it do afterwards? | `on_learn_end` |
 
     A method that keeps anything between two calls names those attributes in `saved`, or gives them
     to `state` and takes them back in `restore`; that is all it needs to resume. What it names and
-    has a `begin` of its own is told the setting too. `saved_inside` are those that change within a
+    has a `begin` of its own is told the setting too. `step_state` are those that change within a
     call. One that only starts from other weights than the last
     ones sets `start`. One that needs another last layer than a linear one names it in `head`, and
     one that takes the weights of the epoch with the best score on the validation samples, where a
-    benchmark has any, sets `keeps_best`. One that is trained otherwise than the recipe says, with
-    another optimiser or smaller batches, says so in `trained_by`, and by `pace` if it slows down.
+    benchmark has any, sets `keeps_best`. One that needs another optimizer or batch size than the
+    recipe's returns another recipe in `override_recipe`; `lr_scale` multiplies the learning rate.
     One that makes no sense everywhere says what it `needs`, and what for: see `onward.fit`.
     """
 
     needs: ClassVar[Mapping[str, str]] = {}
-    saved_inside: ClassVar[tuple[str, ...]] = ()
+    step_state: ClassVar[tuple[str, ...]] = ()
     start: Start = "last"
     head: Literal["linear", "cosine"] = "linear"
     keeps_best: bool = False
 
-    def trained_by(self, recipe: Recipe) -> Recipe:
+    def override_recipe(self, recipe: Recipe) -> Recipe:
         """Return how it is trained, given what the benchmark's recipe says: here, as that says."""
         return recipe
 
     @property
-    def pace(self) -> float:
+    def lr_scale(self) -> float:
         """What the learning rate is multiplied by in the next step."""
         return 1.0
 
@@ -128,51 +128,51 @@ class GradientMethod(Saved):
             if hasattr(part, "begin"):
                 part.begin(setting)
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the samples to train on: here, the new ones."""
         return TrainingSet(new, epoch=len(new))
 
-    def starts_from(self, model: "Model", generator: "torch.Generator") -> None:
+    def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
         """Choose the weights to start from: those that `start` names."""
         if self.start == "random":
             model.reset(generator)
 
-    def still(self, model: "Model") -> Mapping[str, int]:
+    def frozen_rows(self, model: "Model") -> Mapping[str, int]:
         """Return by parameter how many of its first rows do not move: here, none."""
         return {}
 
-    def minimises(self, step: Step) -> Loss:
+    def compute_loss(self, batch: Batch) -> Loss:
         """Return the loss of a batch and its slope: here, the task loss."""
-        return self.setting.task.loss(step.outputs, step.targets)
+        return self.setting.task.loss(batch.outputs, batch.targets)
 
-    def gradient(self, step: Step) -> None:
+    def on_after_backward(self, batch: Batch) -> None:
         """Change the gradient of a batch before the weights move: here, not at all."""
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Do what is due once the new samples are learned: here, nothing."""
 
     @property
-    def ordinary(self) -> bool:
-        """Whether this call minimises the task loss and leaves gradient and rate alone.
+    def is_plain_finetuning(self) -> bool:
+        """Whether this call compute_loss the task loss and leaves gradient and rate alone.
 
         Methods of which that is true of their first call alone, before they have a teacher, say so
         themselves: with the same samples and weights, they learn the same as finetuning.
         """
-        return self._answers_like(GradientMethod)
+        return self._answers_like(Method)
 
-    def _answers_like(self, kind: "type[GradientMethod]") -> bool:
+    def _answers_like(self, kind: "type[Method]") -> bool:
         """Whether what happens in a step is what happens in a step of this kind."""
-        asked = ("minimises", "gradient", "pace")
+        asked = ("compute_loss", "on_after_backward", "lr_scale")
         own = all(getattr(type(self), name) is getattr(kind, name) for name in asked)
         return own and vars(self).keys().isdisjoint(asked)
 
-    def state_inside(self) -> dict[str, Any]:
+    def save_step_state(self) -> dict[str, Any]:
         """Return what must survive from one step to the next and is not in `state`."""
-        return state_of(self, self.saved_inside)
+        return state_of(self, self.step_state)
 
-    def restore_inside(self, state: dict[str, Any]) -> None:
-        """Take back what `state_inside` returned, once `trains_on` has been asked again."""
-        restore_to(self, self.saved_inside, state)
+    def restore_step_state(self, state: dict[str, Any]) -> None:
+        """Take back what `save_step_state` returned, once `training_data` has been asked again."""
+        restore_to(self, self.step_state, state)
 
 
 def may_read_again(budget: Budget) -> bool:

@@ -35,7 +35,7 @@ class Milestones:
         self._at = usual if self._asked is None else self._asked
 
     @property
-    def pace(self) -> float:
+    def lr_scale(self) -> float:
         """What the learning rate is multiplied by."""
         return float(0.5 ** sum(self.seen >= count for count in self._at))
 

@@ -25,7 +25,7 @@ class WeightMover:
     velocity
         Where an interrupted descent had been; of a parameter that has grown since, the rest is
         zero.
-    still
+    frozen_rows
         By name, how many of a parameter's first rows do not move.
     decays_all
         Whether numbers and vectors, such as biases, are pulled towards zero too, or matrices alone.
@@ -41,13 +41,13 @@ class WeightMover:
         momentum: float,
         weight_decay: float,
         velocity: Mapping[str, torch.Tensor],
-        still: Mapping[str, int] | None = None,
+        frozen_rows: Mapping[str, int] | None = None,
         decays_all: bool = True,
     ) -> None:
         self._parameters = parameters
         self._momentum = momentum
         self._weight_decay, self._decays_all = weight_decay, decays_all
-        self._still = still or {}
+        self._frozen_rows = frozen_rows or {}
         self.velocity = dict(velocity)
         for name, parameter in parameters.items():
             for moment in self.MOMENTS:
@@ -80,8 +80,8 @@ class SGD(WeightMover):
             gradient, velocity = parameter.grad, self.velocity[name]
             if gradient is None:
                 continue
-            if name in self._still:
-                moving = slice(self._still[name], None)
+            if name in self._frozen_rows:
+                moving = slice(self._frozen_rows[name], None)
                 parameter, gradient, velocity = (
                     values[moving] for values in (parameter, gradient, velocity)
                 )
@@ -122,7 +122,7 @@ class Adam(WeightMover):
             gradient = parameter.grad
             if gradient is None:
                 continue
-            moving = slice(self._still.get(name, 0), None) if parameter.ndim else ...
+            moving = slice(self._frozen_rows.get(name, 0), None) if parameter.ndim else ...
             first, second = (self.velocity[moment + name][moving] for moment in self.MOMENTS)
             weights, gradient = parameter[moving], gradient[moving]
             first.lerp_(gradient, 1 - self._momentum)
@@ -137,14 +137,14 @@ def optimizer(
     parameters: Mapping[str, torch.Tensor],
     recipe: Recipe,
     velocity: Mapping[str, torch.Tensor],
-    still: Mapping[str, int],
+    frozen_rows: Mapping[str, int],
 ) -> WeightMover:
     """Return what moves the weights: the recipe names it, and has its numbers."""
     shared: dict[str, Any] = {
         "momentum": recipe.momentum,
         "weight_decay": recipe.weight_decay,
         "velocity": velocity,
-        "still": still,
+        "frozen_rows": frozen_rows,
         "decays_all": recipe.decays_all,
     }
     if recipe.optimizer == "sgd":

@@ -42,7 +42,7 @@ def train_probe(
     """
     seed = int(draws(Draws.WEIGHTS, *key).integers(2**63))
     probe = LinearProbe(features.shape[1:], classes, torch.Generator().manual_seed(seed))
-    descent = optimizer(probe.parameters, recipe, velocity={}, still={})
+    descent = optimizer(probe.parameters, recipe, velocity={}, frozen_rows={})
     steps, done = probe_steps(len(features), recipe), 0
     inputs, targets = torch.from_numpy(features), torch.tensor(labels)
     for epoch in range(recipe.epochs):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from onward.budget import Budget
 from onward.memory import Memory
 from onward.train.kept import Kept
-from onward.train.method import Step, TrainingSet
+from onward.train.method import Batch, TrainingSet
 from onward.train.rehearsal import Rehearsal
 from onward.train.teacher import Teacher
 from onward.types import Loss, View
@@ -29,28 +29,30 @@ class Recalled(Rehearsal):
         super().__init__(memory)
         self._teacher = Teacher()
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new images, and for each batch of them a batch of stored ones, apart."""
         both = self._memory.beside(new)
         if not len(self._memory):
             return TrainingSet(both, epoch=len(new))
         replay = self.setting.recipe.batch_size
-        return TrainingSet(both, epoch=len(new), replay=replay, forwards=2, apart=True)
+        return TrainingSet(
+            both, epoch=len(new), replay=replay, forward_passes=2, separate_replay=True
+        )
 
-    def minimises(self, step: Step) -> Loss:
+    def compute_loss(self, batch: Batch) -> Loss:
         """Return the loss of new images, and how much of the stored ones is lost."""
-        loss = self.setting.task.loss(step.outputs, step.targets[: step.new])
-        inputs, targets = step.inputs[step.new :], step.targets[step.new :]
+        loss = self.setting.task.loss(batch.outputs, batch.targets[: batch.num_new])
+        inputs, targets = batch.inputs[batch.num_new :], batch.targets[batch.num_new :]
         if not len(inputs):
             return loss
         # A detector: these methods are for boxes alone.
-        model: Any = step.model
+        model: Any = batch.model
         teacher: Any = self._teacher.beside(model)
         both = loss.slope + self.lost(model.forward(inputs), teacher.sees(inputs), targets)
         return Loss(both, lambda: float(both.detach()))
 
     @property
-    def ordinary(self) -> bool:
+    def is_plain_finetuning(self) -> bool:
         """Whether there is no teacher yet."""
         return not self._teacher and self._answers_like(Recalled)
 
@@ -61,8 +63,8 @@ class Recalled(Rehearsal):
         """
         raise NotImplementedError
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Take new images into memory, and make the model as it is now the teacher."""
-        super().afterwards(model, new, budget)
+        super().on_learn_end(model, new, budget)
         self._teacher.leave()
         self._teacher.replace(model)

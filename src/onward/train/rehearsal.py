@@ -6,14 +6,14 @@ from onward.budget import Budget
 from onward.memory import Memory
 from onward.train.exemplars import Exemplars
 from onward.train.kept import Kept
-from onward.train.method import GradientMethod, Start, TrainingSet, check_start
+from onward.train.method import Method, Start, TrainingSet, check_start
 from onward.types import View
 
 if TYPE_CHECKING:
     from onward.models import Model
 
 
-class Rehearsal(GradientMethod):
+class Rehearsal(Method):
     """Abstract: keep a memory; in every epoch each new and each kept sample is seen once."""
 
     saved: ClassVar[tuple[str, ...]] = ("_memory",)
@@ -21,7 +21,7 @@ class Rehearsal(GradientMethod):
     def __init__(self, memory: Kept[Memory] | Exemplars) -> None:
         self._memory = memory
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples and the memory alike."""
         both = self._memory.beside(new)
         return TrainingSet(both, epoch=len(both))
@@ -31,12 +31,12 @@ class Rehearsal(GradientMethod):
         both = self._memory.beside(new)
         return TrainingSet(both, epoch=len(new), replay=min(old, len(both) - len(new)))
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Take new samples into memory."""
         self._memory.admit(new, budget)
 
 
-class MemoryOnly(GradientMethod):
+class MemoryOnly(Method):
     """Abstract: admit the new samples to memory first, then train on the memory."""
 
     saved = ("_memory",)
@@ -45,7 +45,7 @@ class MemoryOnly(GradientMethod):
         self._memory = memory
         self.start = check_start(start)
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the memory, once the new samples have competed for a place in it."""
         self._memory.admit(new, budget)
         return TrainingSet(self._memory.alone(new), epoch=len(self._memory))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onward.saved import to_arrays, to_tensors
-from onward.train.method import Step
+from onward.train.method import Batch
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,19 +25,19 @@ class Remembered:
         # Of one batch after another: a fresh one every time costs as much again as reading it.
         self._batch = torch.zeros(0, width)
 
-    def __call__(self, step: Step, compute: "Callable[[Tensor], Tensor]") -> "Tensor":
+    def __call__(self, batch: Batch, compute: "Callable[[Tensor], Tensor]") -> "Tensor":
         """Return the rows of a batch's new samples, until the next batch.
 
         Those of samples that were not met before are computed from their inputs.
         """
         import torch  # loaded when it is needed
 
-        positions = step.positions[: step.new]
+        positions = batch.positions[: batch.num_new]
         where = torch.from_numpy(positions)
         met = self._known[positions]
         if not met.all():
             first = torch.from_numpy(np.flatnonzero(~met))
-            self._rows[where[first]] = compute(step.inputs[first])
+            self._rows[where[first]] = compute(batch.inputs[first])
             self._known[positions] = True
         if len(self._batch) < len(where):
             self._batch = self._rows.new_empty(len(where), self._rows.shape[1])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 from onward.budget import Budget
 from onward.train.every import Every
 from onward.train.exemplars import Exemplars
-from onward.train.method import GradientMethod, Step, TrainingSet
+from onward.train.method import Batch, Method, TrainingSet
 from onward.train.teacher import Teacher
 from onward.types import Loss, View
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from onward.models import Model
 
 
-class Taught(GradientMethod):
+class Taught(Method):
     """Abstract: train on new samples and exemplars alike, and keep the last model to ask.
 
     Exemplars are chosen by herding. The last model is replaced after every call, or, where the
@@ -32,11 +32,11 @@ class Taught(GradientMethod):
         self._teacher = Teacher()
         self._every = Every(None)
 
-    def trains_on(self, new: View, budget: Budget) -> TrainingSet:
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples and the exemplars alike."""
         return self._rehearsed(self._memory.beside(new))
 
-    def afterwards(self, model: "Model", new: View, budget: Budget) -> None:
+    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Choose exemplars, and make the model as it is now the last one."""
         self._teacher.leave()
         self._memory.admit(new, budget, model)
@@ -45,7 +45,7 @@ class Taught(GradientMethod):
 
     def _rehearsed(self, both: View) -> TrainingSet:
         """Return a training set whose samples the last model looks at too, where there is one."""
-        return TrainingSet(both, epoch=len(both), forwards=2 if self._teacher else 1)
+        return TrainingSet(both, epoch=len(both), forward_passes=2 if self._teacher else 1)
 
 
 class Distilled(Taught):
@@ -56,11 +56,11 @@ class Distilled(Taught):
     nothing but the last model is left to learn from.
     """
 
-    def minimises(self, step: Step) -> Loss:
+    def compute_loss(self, batch: Batch) -> Loss:
         """Return the task loss to the labels of new classes and the last model's old ones."""
         task = self.setting.task
-        wanted = task.wanted(step.outputs, step.targets)
+        wanted = task.soft_targets(batch.outputs, batch.targets)
         if self._teacher:
-            said = self._teacher.beside(step.model).predict(step.inputs)
+            said = self._teacher.beside(batch.model).predict(batch.inputs)
             wanted[:, : self._teacher.classes] = task.probabilities(said)
-        return task.towards(step.outputs, wanted)
+        return task.soft_target_loss(batch.outputs, wanted)
