@@ -16,7 +16,7 @@ from onward.results.check import check_folder
 from onward.sweep import Job, Source, bundled
 from onward.together import Variant, run_together
 from onward.turns import Event
-from onward.types import Benchmark, Loss
+from onward.types import Benchmark
 
 RATES = [Variant("finetune", training={"learning_rate": rate}) for rate in (0.1, 0.3, 0.5)]
 
@@ -216,7 +216,7 @@ class Tenth(LwF):
 
     def compute_loss(self, step: Any) -> Any:
         loss = super().compute_loss(step)
-        return Loss(loss.slope / 10, loss.value)
+        return loss / 10
 
 
 class OnTheInstance(Finetune):
@@ -225,7 +225,7 @@ class OnTheInstance(Finetune):
     def begin(self, setting: Any) -> None:
         super().begin(setting)
         usual = self.compute_loss
-        self.compute_loss = lambda step: Loss(usual(step).slope / 10, float)  # type: ignore[method-assign]
+        self.compute_loss = lambda step: usual(step) / 10  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize("other", [Tenth, OnTheInstance])
@@ -247,11 +247,11 @@ class RaisesIn(Finetune):
     def on_after_backward(self, step: Any) -> None:
         self._raise("on_after_backward")
 
-    def compute_loss(self, step: Any) -> Loss:
+    def compute_loss(self, step: Any) -> Any:
         self._raise("compute_loss")
         loss = super().compute_loss(step)
-        wrong = self._stage == "slope" and self._calls == 2
-        return Loss(loss.slope[:, :1, None], loss.value) if wrong else loss
+        wrong = self._stage == "shape" and self._calls == 2
+        return loss[None] if wrong else loss
 
     def on_learn_end(self, model: Any, new: Any, budget: Any) -> None:
         self._raise("on_learn_end")
@@ -295,7 +295,7 @@ class CannotPredict(Majority):
             for stage in (
                 "training_data",
                 "compute_loss",
-                "slope",
+                "shape",
                 "on_after_backward",
                 "on_learn_end",
             )

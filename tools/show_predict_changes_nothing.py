@@ -13,6 +13,7 @@ import torch
 from onward.models import MODELS
 from onward.pairs import as_bytes, made_pairs, pair_type
 from onward.tasks import TASKS
+from onward.train.backward import output_gradient
 
 BOXES = ("faster_rcnn", "faster_rcnn_swin", "small_rcnn", "small_swin")
 FEATURES = ("linear", "mlp")
@@ -42,9 +43,7 @@ def show(name: str) -> bool:
         pairs = made_pairs(pair_type(shape, 32), inputs.numpy(), ["a", "b", "c", "d"])
         inputs = torch.from_numpy(as_bytes(pairs))
     model = MODELS[name](shape, 2, torch.Generator().manual_seed(0))
-    with torch.enable_grad():
-        loss = task.loss(model.forward(inputs), targets)
-    model.backward(loss.slope, loss.feature_slope)
+    model.backward(output_gradient(model.forward(inputs), lambda out: task.loss(out, targets)))
     model.forget()
     before = bits(model)
     for _ in range(2):

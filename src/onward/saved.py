@@ -52,7 +52,7 @@ def restore_to(owner: object, names: Iterable[str], state: Mapping[str, Any]) ->
 
 def to_arrays(tensors: Mapping[str, Any]) -> dict[str, Any]:
     """Return copies of tensors as arrays, to be saved."""
-    return {name: tensor.cpu().numpy().copy() for name, tensor in tensors.items()}
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}
 
 
 def to_tensors(arrays: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,7 +33,6 @@ __all__ = [
     "Holdout",
     "Learner",
     "LearnerFactory",
-    "Loss",
     "Period",
     "Protocol",
     "Released",
@@ -82,19 +81,6 @@ class SavingLearner(Learner, Interface):
         """Continue from what `save` wrote."""
 
 
-@dataclass(frozen=True)
-class Loss:
-    """A loss by its slope, the derivative with respect to the outputs, and its value on demand.
-
-    Descending needs the slope alone; most steps never ask for the value. A loss that looks at what
-    lies below the outputs too has a slope at these features.
-    """
-
-    slope: Any
-    value: Callable[[], float]
-    feature_slope: Any = None
-
-
 @runtime_checkable
 class Task(Interface):
     """What is predicted: it owns the loss, the decoding, the distance and the score.
@@ -115,11 +101,11 @@ class Task(Interface):
     def lacks(self) -> Mapping[str, str]:
         """What methods may need that its samples or models have not, and why: see `onward.fit`."""
 
-    def loss(self, outputs: Any, targets: Any) -> Loss:
-        """Compare outputs with targets."""
+    def loss(self, outputs: Any, targets: Any) -> Any:
+        """Return the mean loss over the batch, a scalar tensor."""
 
-    def distillation_loss(self, outputs: Any, teacher: Any, temperature: float = 1.0) -> Loss:
-        """Compare outputs with another model's outputs for the same samples, both cooled."""
+    def distillation_loss(self, outputs: Any, teacher: Any, temperature: float = 1.0) -> Any:
+        """Return the loss of outputs against a teacher's outputs, both divided by `temperature`."""
 
     def as_test(self, outputs: Any, targets: Any) -> tuple[Any, Any]:
         """Return outputs and labels of samples that could be learned from as those of a test."""
@@ -130,8 +116,8 @@ class Task(Interface):
     def probabilities(self, outputs: Any) -> Any:
         """Return how probable outputs make each class."""
 
-    def soft_target_loss(self, outputs: Any, wanted: Any) -> Loss:
-        """Compare outputs with probabilities: with those of `soft_targets`, this is `loss`."""
+    def soft_target_loss(self, outputs: Any, probabilities: Any) -> Any:
+        """Return the loss against probabilities: with those of `soft_targets`, this is `loss`."""
 
     def decode(self, outputs: Any, classes: tuple[str, ...], *tests: int) -> Array:
         """Turn whatever `predict` returned into one decision per sample, or say what is wrong.

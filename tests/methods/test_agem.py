@@ -16,6 +16,7 @@ from onward.methods.agem import AGEM, project
 from onward.models.linear import LinearProbe
 from onward.tasks.one_label import OneLabel
 from onward.train import followed
+from onward.train.backward import loss_gradient
 from onward.train.followed import Followed, is_plain_sgd
 from onward.train.method import Batch
 from onward.train.recipe import Recipe
@@ -46,7 +47,7 @@ def test_the_step_never_raises_the_loss_on_memory(opposed: bool, whole: bool) ->
     targets = torch.tensor([0, 0, 0, 1, 1, 1] if opposed else [0] * 6)
     method._new, method._whole = 3, whole
     batch = Batch(probe, inputs, probe.forward(inputs[:3]), targets, 3, np.arange(6))
-    probe.backward(method.compute_loss(batch).slope)
+    probe.backward(loss_gradient(method.compute_loss, batch).outputs)
     own = {name: p.grad.clone() for name, p in probe.parameters.items() if p.grad is not None}
     method.on_after_backward(batch)
     for name, parameter in probe.parameters.items():

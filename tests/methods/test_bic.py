@@ -27,7 +27,7 @@ def test_the_correction_is_the_best_one(task: Task) -> None:
 
     def loss(a: float, b: float) -> float:
         corrected = torch.cat([outputs[:, :2], a * outputs[:, 2:] + b], 1)
-        return task.loss(corrected, targets).value() + 1e-3 * ((a - 1) ** 2 + b**2)
+        return float(task.loss(corrected, targets)) + 1e-3 * ((a - 1) ** 2 + b**2)
 
     least = loss(alpha, beta)
     assert least < loss(1.0, 0.0) - 0.01

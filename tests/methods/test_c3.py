@@ -1,6 +1,7 @@
 """C3 as the paper describes it: doubtful samples, a memory that is halved, two parts of a batch."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from drive_calls import LIMITS, RECIPE, learner_of, shown_call, taught
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.methods.c3 import C3, entropy
+from onward.train.backward import loss_gradient, output_gradient
 from onward.train.losses import contrastive, focal
 from onward.train.method import Batch
 
@@ -41,7 +43,7 @@ def test_the_five_most_doubtful_of_a_batch_are_kept() -> None:
 
     _, budget = taught(C3(), 1, seen=five)
     batch = last[0]
-    doubt = torch.distributions.Categorical(logits=batch.outputs).entropy()
+    doubt = torch.distributions.Categorical(logits=batch.outputs.detach()).entropy()
     chosen = batch.positions[doubt.argsort(descending=True)[:5].numpy()]
     assert sorted(budget.held.tolist()) == sorted(chosen.tolist())
 
@@ -89,17 +91,20 @@ def test_contrast_moves_the_network_and_focal_loss_the_head() -> None:
         batch = steps[0]
         method._said = np.zeros((10, 3), np.float32)  # which the end of the call let go of
         batch.model.forward(batch.inputs)
+        vars(batch).pop("features")
         loss = C3.compute_loss(method, batch)
-        batch.model.backward(loss.slope, loss.feature_slope)
+        gradient = loss_gradient(partial(C3.compute_loss, method), batch)
+        batch.model.backward(gradient.outputs, gradient.features)
         below = [n for n in batch.model.parameters if n not in batch.model.head]
         found[contrast] = max(float(batch.model.parameters[n].grad.abs().max()) for n in below)  # type: ignore[union-attr]
         head = focal(batch.outputs, batch.targets, 2.0)
-        torch.testing.assert_close(loss.slope, head.slope)
+        alone = partial(focal, targets=batch.targets, gamma=2.0)
+        torch.testing.assert_close(gradient.outputs, output_gradient(batch.outputs, alone))
         alike = batch.targets[:, None] == batch.targets
         by_class = contrastive(batch.model.features, batch.model.features, alike, 0.1)
         # Both contrasts are added: that of classes, and that of two looks at one sample.
-        least = head.value() + contrast * by_class.value()
-        assert (loss.value() > least + 1e-3) == bool(contrast)
+        least = head + contrast * by_class
+        assert bool(loss > least + 1e-3) == bool(contrast)
     assert found[0.0] < 1e-6 < 1e-3 < found[1.0]
 
 
@@ -108,15 +113,16 @@ def test_old_samples_stay_close_to_what_was_said_of_them() -> None:
     method = C3(gamma=0.0, distance=2.0, temperature=4.0)
     taught(method, 2, seen=steps.append)
     batch, said = steps[1], torch.from_numpy(method._before)
-    leaf = batch.outputs.clone().requires_grad_()
+    leaf = batch.outputs.detach().clone().requires_grad_()
     before = said[batch.positions[10:] - 10]
     distance = torch.nn.functional.cross_entropy(leaf[10:] / 4, (before / 4).softmax(1))
     value = torch.nn.functional.cross_entropy(leaf, batch.targets) + 2 * distance
     value.backward()
     method._new = 10
     loss = method._head_loss(batch)
-    torch.testing.assert_close(loss.slope, leaf.grad)
-    assert loss.value() == pytest.approx(value.item(), abs=1e-5)
+    found = loss_gradient(method._head_loss, batch)
+    torch.testing.assert_close(found.outputs, leaf.grad)
+    assert loss.item() == pytest.approx(value.item(), abs=1e-5)
 
 
 def test_classes_that_a_sample_was_not_asked_about_are_left_alone() -> None:
@@ -125,10 +131,10 @@ def test_classes_that_a_sample_was_not_asked_about_are_left_alone() -> None:
     taught(method, 2, seen=steps.append)
     batch, method._new = steps[1], 10
     method._before = method._before[:, :2]
-    plain = focal(batch.outputs, batch.targets, 0.0).slope
-    slope = method._head_loss(batch).slope
-    torch.testing.assert_close(slope[:, 2], plain[:, 2])
-    assert not torch.allclose(slope[10:, :2], plain[10:, :2])
+    plain = output_gradient(batch.outputs, lambda out: focal(out, batch.targets, 0.0))
+    found = loss_gradient(method._head_loss, batch).outputs
+    torch.testing.assert_close(found[:, 2], plain[:, 2])
+    assert not torch.allclose(found[10:, :2], plain[10:, :2])
 
 
 def test_entropy_is_that_of_the_softmax() -> None:

@@ -21,6 +21,7 @@ from onward.protocols import DOMAINS
 from onward.tasks.boxes import Boxes
 from onward.tasks.one_label import OneLabel
 from onward.train.anchored import Anchor
+from onward.train.backward import loss_gradient, output_gradient
 from onward.train.method import Batch
 from onward.types import Array, Call, Protocol, Setting, View
 
@@ -73,7 +74,9 @@ def test_the_fisher_is_a_mean_over_samples_that_are_met_on_the_way(some: int | N
     inputs, targets = torch.tensor(table.wide["input"][period.train.rows]), period.train.labels
     probe, labels, task = model(len(period.classes)), torch.tensor(targets), benchmark.task
     first = slice(some)
-    slopes = task.loss(probe.predict(inputs[first]), labels[first]).slope * len(inputs[first])
+    slopes = len(inputs[first]) * output_gradient(
+        probe.predict(inputs[first]), lambda out: task.loss(out, labels[first])
+    )
     squares = probe.squared_gradient(inputs[first], slopes)
     once = Budget({"passes": 1})
     view = View(table, period.train, period.classes, Call(once))
@@ -84,9 +87,9 @@ def test_the_fisher_is_a_mean_over_samples_that_are_met_on_the_way(some: int | N
         method.training_data(view, once)
         for batch in np.array_split(np.arange(len(inputs)), 7):
             outputs = probe.forward(inputs[batch])
-            method.compute_loss(
-                Batch(probe, inputs[batch], outputs, labels[batch], len(batch), batch)
-            )
+            step = Batch(probe, inputs[batch], outputs, labels[batch], len(batch), batch)
+            loss_gradient(method.compute_loss, step)
+            method.on_after_backward(step)
         method.on_learn_end(probe, view, once)
     on_the_way = method.state()["anchor"]["importance"]
     for name, found in squares.items():
@@ -105,7 +108,7 @@ def test_fewer_samples_for_the_fisher_are_another_run(protocol: str) -> None:
 
 def test_squared_gradients_are_autograds_sample_by_sample() -> None:
     probe, inputs, targets = model(), torch.randn(5, 8), torch.tensor([0, 1, 2, 1, 0])
-    slopes = OneLabel().loss(probe.predict(inputs), targets).slope * 5
+    slopes = 5 * output_gradient(probe.predict(inputs), lambda out: OneLabel().loss(out, targets))
     found = probe.squared_gradient(inputs, slopes)
     reference = torch.nn.Linear(8, 3)
     reference.weight.data = probe.parameters["weight"][:3].clone()

@@ -1,6 +1,7 @@
 """Replay as IIRC has it: exemplars beside new samples, everything, or as a reference."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from onward.methods.er_infinite import ERInfinite
 from onward.models.linear import LinearProbe
 from onward.tasks.many_labels import ManyLabels
 from onward.tasks.one_label import OneLabel
+from onward.train.backward import loss_gradient, output_gradient
 from onward.train.method import Batch
 from onward.types import Task
 
@@ -120,22 +122,27 @@ def test_agem_of_own_classes_asks_new_samples_for_new_ones_and_memory_for_old(ta
     inputs = torch.from_numpy(INPUTS.astype(np.float32))[[*range(12, 20), 0, 1, 6, 7]]
     targets = torch.tensor(labels[[*range(12, 20), 0, 1, 6, 7]])
     batch = Batch(probe, inputs, probe.forward(inputs[:8]), targets, 8, np.arange(12))
-    loss = method.compute_loss(batch)
-    assert not loss.slope[:, :2].any()
-    assert loss.slope[:, 2].abs().min() > 0 or task.name == "one_label"
-    leaf = batch.outputs.clone().requires_grad_()
+    loss = loss_gradient(method.compute_loss, batch).outputs
+    assert not loss[:, :2].any()
+    assert loss[:, 2].abs().min() > 0 or task.name == "one_label"
+    leaf = batch.outputs.detach().clone().requires_grad_()
     if task.name == "many_labels":
         value = torch.nn.functional.binary_cross_entropy_with_logits(leaf[:, 2], torch.ones(8))
         value.backward()
-        torch.testing.assert_close(loss.slope, leaf.grad)
-        assert loss.value() == pytest.approx(value.item(), abs=1e-6)
-    seen = []
+        torch.testing.assert_close(loss, leaf.grad)
+        assert method.compute_loss(batch).item() == pytest.approx(value.item(), abs=1e-6)
+    seen: list[torch.Tensor] = []
     ask = method._loss
-    method._loss = lambda *args: seen.append(ask(*args)) or seen[-1]  # type: ignore[func-returns-value, method-assign]
-    probe.backward(loss.slope)
+
+    def noted(outputs: torch.Tensor, *others: Any) -> torch.Tensor:
+        seen.append(output_gradient(outputs, lambda out: ask(out, *others)))
+        return ask(outputs, *others)
+
+    method._loss = noted  # type: ignore[method-assign]
+    probe.backward(loss)
     method.on_after_backward(batch)
-    assert not seen[0].slope[:, 2:].any()
-    assert seen[0].slope[:, :2].any()
+    assert not seen[0][:, 2:].any()
+    assert seen[0][:, :2].any()
 
 
 def test_agems_reference_is_what_is_not_shown_again() -> None:

@@ -3,7 +3,6 @@ import torch
 
 from onward.models.bank import OneByOne, WideProbes, side_by_side
 from onward.models.linear import LinearProbe
-from onward.types import Loss
 
 
 def _probes(*classes: int, width: int = 7) -> list[LinearProbe]:
@@ -23,7 +22,7 @@ def test_probes_side_by_side_are_what_they_are_alone() -> None:
         bank.forward(inputs)
         for place, (probe, slope) in enumerate(zip(alone, slopes, strict=True)):
             torch.testing.assert_close(bank.outputs(place), probe.forward(inputs))
-            bank.backward(place, Loss(slope, float))
+            bank.backward(place, slope)
         bank.gradients()
         for mine, other, slope in zip(wide, alone, slopes, strict=True):
             other.backward(slope)
@@ -56,7 +55,7 @@ def test_a_gradient_that_was_replaced_does_not_stay() -> None:
     for _ in range(2):
         bank.forward(inputs)
         for place in range(2):
-            bank.backward(place, Loss(torch.ones(3, 2), float))
+            bank.backward(place, torch.ones(3, 2))
         bank.gradients()
         found = probes[0].parameters["bias"].grad
         assert found is not None

@@ -5,7 +5,6 @@ import torch
 
 from onward.models.bank import WideProbes
 from onward.models.linear import LinearProbe
-from onward.types import Loss
 
 SHAPES = list(itertools.product([2, 7], [2, 3, 9, 11, 16, 100], [2, 5, 272, 2048], [1, 3, 10, 256]))
 
@@ -30,7 +29,7 @@ def test_a_probe_learns_the_same_bits_whoever_stands_beside_it(
     bank.forward(inputs)
     together = [bank.outputs(place) for place in range(heads)]
     for place, slope in enumerate(slopes):
-        bank.backward(place, Loss(slope, float))
+        bank.backward(place, slope)
     bank.gradients()
     torch.set_num_threads(before)
     for one, other in zip(alone, together, strict=True):

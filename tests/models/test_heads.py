@@ -7,6 +7,7 @@ from small_models import generator, inputs_for, made, targets_for
 from onward.errors import OnwardError
 from onward.models import MODELS, Model
 from onward.tasks.one_label import OneLabel
+from onward.train.backward import output_gradient
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +34,7 @@ def test_gradients_are_autograds_also_where_features_are_looked_at(name: str) ->
     model, inputs, targets = made(name), inputs_for(name), targets_for()
     if "eta" in model.parameters:
         model.parameters["eta"].fill_(2.5)
-    slope = OneLabel().loss(model.forward(inputs), targets).slope
+    slope = output_gradient(model.forward(inputs), lambda out: OneLabel().loss(out, targets))
     pull = torch.randn(model.features.shape, generator=generator(3))
     model.backward(slope, pull)
     found = {n: p.grad.clone() for n, p in model.parameters.items() if p.grad is not None}
@@ -54,7 +55,8 @@ def test_gradients_are_autograds_also_where_features_are_looked_at(name: str) ->
 @pytest.mark.parametrize("name", ["resnet18", "resnet32-cosine"])
 def test_a_network_passes_a_slope_at_its_features_on(name: str) -> None:
     model, inputs = made(name), inputs_for(name)
-    slope = OneLabel().loss(model.forward(inputs), targets_for()).slope
+    outputs = model.forward(inputs)
+    slope = output_gradient(outputs, lambda out: OneLabel().loss(out, targets_for()))
     both, pull = {}, torch.randn(model.features.shape, generator=generator(3))
     for what, slopes in {
         "outputs": (slope, None),

@@ -13,6 +13,7 @@ from onward.models.in_parts import InParts
 from onward.pairs import as_bytes, made_pairs, pair_type
 from onward.tasks.image_text import ImageText
 from onward.tasks.one_label import OneLabel
+from onward.train.backward import output_gradient
 from onward.train.weights import gradients, snapshot
 
 SAMPLES = 13
@@ -46,7 +47,7 @@ def test_gradient_and_features_are_those_of_the_whole(name: str, at_once: int) -
     outputs = model.forward(inputs)
     below = torch.full_like(model.features, 0.01)
     features = model.features.clone()
-    slope = task.loss(outputs, targets).slope
+    slope = output_gradient(outputs, lambda out: task.loss(out, targets))
     model.backward(slope, below)
     whole = {name: gradient.clone() for name, gradient in gradients(model).items()}
     parts = InParts(model, at_once)

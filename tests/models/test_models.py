@@ -15,6 +15,7 @@ from onward.models.resnet32 import ResNet32
 from onward.models.torchvision_loader import torchvision
 from onward.models.torchvision_resnet import ResNet18, ResNet50
 from onward.tasks.one_label import OneLabel
+from onward.train.backward import output_gradient
 from onward.train.weights import snapshot
 
 
@@ -32,8 +33,8 @@ def trained(name: str) -> Model:
     """Return a model after a few steps, so that its statistics are not the initial ones."""
     model = made(name)
     for seed in range(2):
-        loss = OneLabel().loss(model.forward(inputs_for(name, seed=seed)), targets_for())
-        model.backward(loss.slope)
+        outputs = model.forward(inputs_for(name, seed=seed))
+        model.backward(output_gradient(outputs, lambda out: OneLabel().loss(out, targets_for())))
         for parameter in model.parameters.values():
             assert parameter.grad is not None
             parameter.add_(parameter.grad, alpha=-0.01)
@@ -93,7 +94,7 @@ def test_predicting_changes_nothing_and_answers_the_same_twice(name: str) -> Non
 def test_backward_may_be_called_twice(name: str) -> None:
     model = made(name)
     outputs = model.forward(inputs_for(name))
-    slope = OneLabel().loss(outputs, targets_for()).slope
+    slope = output_gradient(outputs, lambda out: OneLabel().loss(out, targets_for()))
     model.backward(slope)
     once = {n: p.grad.clone() for n, p in model.parameters.items() if p.grad is not None}
     model.backward(2 * slope)
@@ -141,7 +142,8 @@ def test_a_teacher_is_independent_of_its_pupil(name: str) -> None:
 def test_squared_gradients_are_those_of_single_samples(name: str) -> None:
     model = trained(name)
     inputs, before = inputs_for(name), snapshot(model)
-    slopes = OneLabel().loss(model.predict(inputs), targets_for()).slope * len(inputs)
+    mean = output_gradient(model.predict(inputs), lambda out: OneLabel().loss(out, targets_for()))
+    slopes = mean * len(inputs)
     found = model.squared_gradient(inputs, slopes)
     assert same(before, snapshot(model))
     # One sample at a time: `forward` then has fixed statistics, and nothing to mix with.
@@ -170,13 +172,14 @@ def autograd_mlp(model: Model) -> torch.nn.Module:
 @pytest.mark.parametrize("classes", [2, 16, 17])
 def test_the_mlps_gradient_is_autograds(classes: int) -> None:
     model, inputs, targets = made("mlp", classes), inputs_for("mlp"), targets_for(6, classes)
-    loss = OneLabel().loss(model.forward(inputs), targets)
-    model.backward(loss.slope)
+    outputs = model.forward(inputs)
+    loss = OneLabel().loss(outputs, targets)
+    model.backward(output_gradient(outputs, lambda out: OneLabel().loss(out, targets)))
     net = autograd_mlp(model)
     with torch.enable_grad():
         value = torch.nn.functional.cross_entropy(net(inputs), targets)
         value.backward()
-    assert loss.value() == pytest.approx(value.item(), abs=1e-6)
+    assert loss.item() == pytest.approx(value.item(), abs=1e-6)
     expected = [p.grad for p in net.parameters()]
     for parameter, reference in zip(model.parameters.values(), expected, strict=True):
         assert parameter.grad is not None
@@ -195,8 +198,8 @@ def test_resnet_is_torchvisions() -> None:
     net.load_state_dict(named, strict=False)
     mean, deviation = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
     images = ((inputs / 255 - mean) / deviation).permute(0, 3, 1, 2).contiguous()
-    loss = OneLabel().loss(model.forward(inputs), targets)
-    model.backward(loss.slope)
+    outputs = model.forward(inputs)
+    model.backward(output_gradient(outputs, lambda out: OneLabel().loss(out, targets)))
     with torch.enable_grad():
         outputs = net(images)
         torch.nn.functional.cross_entropy(outputs, targets).backward()

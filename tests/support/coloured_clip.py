@@ -11,6 +11,7 @@ from task_folders import COLOURS, TEMPLATES, picture
 from onward.models.clip_choice import named_clip
 from onward.pairs import as_bytes, made_pairs, pair_type
 from onward.tasks.image_text import ImageText
+from onward.train.backward import output_gradient
 
 _STEPS = 40
 
@@ -28,7 +29,7 @@ def write_coloured_clip(path: Path) -> Path:
         texts = [TEMPLATES[step % 2].replace("{c}", colour) for colour in COLOURS]
         batch = torch.from_numpy(as_bytes(made_pairs(kind, np.stack(images), texts)))
         outputs = clip.forward(batch)
-        clip.backward(task.loss(outputs, torch.zeros(len(batch))).slope)
+        clip.backward(output_gradient(outputs, lambda out: task.loss(out, out)))
         optimizer.step()
     state = {f"module.{name}": values for name, values in clip.parameters.items()}
     torch.save({"epoch": 1, "name": "colours", "state_dict": state}, path)

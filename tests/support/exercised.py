@@ -20,7 +20,7 @@ from onward.train.method import Batch, Method, TrainingSet
 from onward.train.teacher import Teacher
 from onward.train.weights import gradients, snapshot
 from onward.turns import Event
-from onward.types import Array, Benchmark, Learner, Loss, Rows, Setting, View
+from onward.types import Array, Benchmark, Learner, Rows, Setting, View
 
 QUESTIONS = ("training_data", "init_weights", "compute_loss", "on_after_backward", "on_learn_end")
 HOW = ("override_recipe", "lr_scale", "frozen_rows", "head", "start")
@@ -136,13 +136,12 @@ class _Watch:
         self._note("init_weights", not _same(before, snapshot(model)))
         self._note("frozen_rows", any(self._method.frozen_rows(model).values()))
 
-    def compute_loss(self, batch: Batch) -> Loss:
-        """Note another slope than that of the task loss."""
-        answer: Loss = self._asked["compute_loss"](batch)
+    def compute_loss(self, batch: Batch) -> torch.Tensor:
+        """Note another loss than the task loss."""
+        answer: torch.Tensor = self._asked["compute_loss"](batch)
         targets = batch.targets[: batch.num_new] if self._apart else batch.targets
-        plain = self._method.setting.task.loss(batch.outputs, targets).slope
-        other = answer.feature_slope is not None or not torch.equal(answer.slope, plain)
-        self._note("compute_loss", other)
+        plain = self._method.setting.task.loss(batch.outputs, targets)
+        self._note("compute_loss", not torch.equal(answer, plain))
         self._note("lr_scale", self._method.lr_scale != 1)
         return answer
 

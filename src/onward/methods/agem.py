@@ -11,7 +11,7 @@ from onward.train.kept import whole
 from onward.train.method import Batch, Method, TrainingSet, yes_or_no
 from onward.train.recipe import Recipe
 from onward.train.weights import gradients
-from onward.types import Loss, Setting, View
+from onward.types import Setting, View
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -81,25 +81,25 @@ class AGEM(Method):
         self._followed, self._resumed = None, {}
         return TrainingSet(both, epoch=len(new), replay=reference, separate_replay=True)
 
-    def compute_loss(self, batch: Batch) -> Loss:
+    def compute_loss(self, batch: Batch) -> "Tensor":
         """Return the task loss of the new samples."""
-        loss = self._loss(batch.outputs, batch.targets[: batch.num_new], slice(self._old, None))
-        self._slope = loss.slope
-        return loss
+        return self._loss(batch.outputs, batch.targets[: batch.num_new], slice(self._old, None))
 
     def on_after_backward(self, batch: Batch) -> None:
         """Project the gradient if it points against that of the memory."""
         inputs, targets = batch.inputs[batch.num_new :], batch.targets[batch.num_new :]
         if not len(targets):
             return
+        from onward.train.backward import output_gradient  # torch, when it is needed
+
         followed = self._follow(batch, inputs)
         outputs = batch.model.forward(inputs) if followed is None else followed.outputs.t()
-        slope = self._loss(outputs, targets, slice(self._old)).slope
+        slope = output_gradient(outputs, lambda found: self._loss(found, targets, slice(self._old)))
         if followed is not None:
             # The slope of the memory's loss along the gradient is the product of both gradients.
             # The memory's own, two matrix products over all of it, is needed only if that is below
             # zero.
-            image = followed.image(batch, self._slope)
+            image = followed.image(batch, batch.outputs.grad)
             if float((slope.t() * image).sum()) >= 0:
                 followed.move(image, batch.lr)
                 return
@@ -128,15 +128,16 @@ class AGEM(Method):
         """Take that back."""
         self._resumed = state
 
-    def _loss(self, outputs: "Tensor", targets: "Tensor", own: slice) -> Loss:
+    def _loss(self, outputs: "Tensor", targets: "Tensor", own: slice) -> "Tensor":
         """Return the task loss, or that of some classes, where there are any."""
-        task = self.setting.task
+        task: Any = self.setting.task
+        loss: Tensor
         if not self._own_classes or not outputs[:, own].shape[1]:
-            return task.loss(outputs, targets)
-        found = task.soft_target_loss(outputs[:, own], task.soft_targets(outputs, targets)[:, own])
-        slope = outputs.new_zeros(outputs.shape)
-        slope[:, own] = found.slope
-        return Loss(slope, found.value)
+            loss = task.loss(outputs, targets)
+        else:
+            wanted = task.soft_targets(outputs, targets)[:, own]
+            loss = task.soft_target_loss(outputs[:, own], wanted)
+        return loss
 
     def _follow(self, batch: Batch, inputs: "Tensor") -> Followed | None:
         """Return the outputs of a linear probe on the whole memory, updated from step to step.

@@ -15,9 +15,11 @@ from onward.train.method import Batch, TrainingSet, number
 from onward.train.milestones import Milestones
 from onward.train.recipe import Recipe
 from onward.train.rehearsal import Rehearsal
-from onward.types import Loss, View
+from onward.types import View
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from onward.models import Model
 
 _NEW, _OLD = 4, 6
@@ -105,11 +107,12 @@ class C2(Rehearsal):
         """Choose the new samples, and for each four of them six old ones."""
         return self.with_some(new, _OLD)
 
-    def compute_loss(self, batch: Batch) -> Loss:
+    def compute_loss(self, batch: Batch) -> "Tensor":
         """Return the task loss to smoothed labels."""
         task = self.setting.task
         wanted = task.soft_targets(batch.outputs, batch.targets)
-        return task.soft_target_loss(batch.outputs, smoothed(wanted, self._smoothing))
+        loss: Tensor = task.soft_target_loss(batch.outputs, smoothed(wanted, self._smoothing))
+        return loss
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Let new samples enter the memory, and count them."""

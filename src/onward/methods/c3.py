@@ -17,7 +17,7 @@ from onward.train.losses import contrastive, focal
 from onward.train.method import Batch, Method, TrainingSet, may_read_again, number
 from onward.train.milestones import Milestones
 from onward.train.recipe import Augment, Recipe
-from onward.types import Array, Loss, View
+from onward.types import Array, View
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -142,22 +142,26 @@ class C3(Method):
         replay = min(_OLD, len(self._memory))
         return TrainingSet(both, epoch=len(new), replay=replay, forward_passes=2)
 
-    def compute_loss(self, batch: Batch) -> Loss:
-        """Return both parts; only contrast has a slope below the head."""
-        self._said[batch.positions[: batch.num_new]] = batch.outputs[: batch.num_new].numpy()
+    def compute_loss(self, batch: Batch) -> "Tensor":
+        """Return both parts; below the head, contrast alone is learned from."""
+        import torch  # loaded when it is needed
+
+        outputs, labels, features = batch.outputs, batch.targets, batch.features
+        self._said[batch.positions[: batch.num_new]] = outputs.detach()[: batch.num_new].numpy()
         head = self._head_loss(batch)
-        labels, features = batch.targets, batch.model.features
-        others = batch.model.embed(self._other_looks(batch))
+        with torch.no_grad():
+            others = batch.model.embed(self._other_looks(batch))
         alike = labels[:, None] == labels
-        by_class = contrastive(features, features, alike, _SHARPNESS)
-        by_sample = contrastive(features, others, alike.new_ones(len(labels)).diag(), _SHARPNESS)
-        below = self._contrast * (by_class.feature_slope + by_sample.feature_slope)
-        # What the head's loss would send below is taken away again.
-        return Loss(
-            head.slope,
-            lambda: head.value() + self._contrast * (by_class.value() + by_sample.value()),
-            below - head.slope @ batch.model.parameters["weight"],
+        contrast = contrastive(features, features, alike, _SHARPNESS)
+        contrast = contrast + contrastive(
+            features, others, alike.new_ones(len(labels)).diag(), _SHARPNESS
         )
+        # The gradient of the head's loss at the features is taken away: this term has its
+        # negative, and the value 0.
+        (slope,) = torch.autograd.grad(head, outputs, retain_graph=True)
+        below = (features * (slope @ batch.model.parameters["weight"].detach())).sum()
+        loss: Tensor = head + self._contrast * contrast - (below - below.detach())
+        return loss
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Keep the most doubtful of the new samples; make room first where there is none."""
@@ -174,21 +178,22 @@ class C3(Method):
         self._milestones.count(len(new))
         self._said = self._said[:0]
 
-    def _head_loss(self, batch: Batch) -> Loss:
+    def _head_loss(self, batch: Batch) -> "Tensor":
         """Return the focal loss, and the distance of old samples to what was said of them."""
         import torch  # loaded when it is needed
 
-        loss, new = focal(batch.outputs, batch.targets, self._gamma), batch.num_new
+        new, outputs = batch.num_new, batch.outputs
+        loss = focal(outputs, batch.targets, self._gamma)
         if new == len(batch.targets):
             return loss
-        before = batch.outputs.new_full((len(batch.targets) - new, batch.model.classes), torch.nan)
+        before = outputs.new_full((len(batch.targets) - new, batch.model.classes), torch.nan)
         said = torch.from_numpy(self._before[batch.positions[new:] - self._new])
         before[:, : said.shape[1]] = said
-        cool = self._temperature
-        now = batch.outputs[new:].masked_fill(before.isnan(), _NOT_ASKED)
-        far = self.setting.task.distillation_loss(now, before.nan_to_num(_NOT_ASKED), cool)
-        loss.slope[new:] += self._distance * far.slope
-        return Loss(loss.slope, lambda: loss.value() + self._distance * far.value())
+        now = outputs[new:].masked_fill(before.isnan(), _NOT_ASKED)
+        far: Tensor = self.setting.task.distillation_loss(
+            now, before.nan_to_num(_NOT_ASKED), self._temperature
+        )
+        return loss + self._distance * far
 
     def _other_looks(self, batch: Batch) -> "Tensor":
         import torch  # loaded when it is needed

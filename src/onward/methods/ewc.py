@@ -11,7 +11,7 @@ from onward.pairs import as_bytes
 from onward.train.anchored import Anchored
 from onward.train.method import Batch, TrainingSet, may_read_again
 from onward.train.weights import fitted, gradients
-from onward.types import Loss, Task, View
+from onward.types import Task, View
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -89,17 +89,18 @@ class EWC(Anchored):
         looked = learned if self._fisher is None else min(self._fisher, learned)
         return replace(chosen, forward_passes=1 + looked / max(learned, 1))
 
-    def compute_loss(self, batch: Batch) -> Loss:
-        """Return the task loss."""
-        loss = super().compute_loss(batch)
-        if self._on_the_way:
-            wanted = slice(None if self._fisher is None else max(self._fisher - self._samples, 0))
-            slopes = None if batch.model.shares_loss else loss.slope[wanted] * len(loss.slope)
-            self._add(batch.model, batch.inputs[wanted], batch.targets[wanted], slopes)
-        return loss
-
     def on_after_backward(self, batch: Batch) -> None:
-        """Add the pull towards the anchor."""
+        """Add the pull towards the anchor, and the batch's squares to F where that is gathered."""
+        if self._on_the_way:
+            model, parameters = batch.model, batch.model.parameters
+            found = {name: p.grad for name, p in parameters.items()}
+            wanted = slice(None if self._fisher is None else max(self._fisher - self._samples, 0))
+            slopes = None
+            if not model.shares_loss:
+                slopes = batch.outputs.grad[wanted] * len(batch.outputs)
+            self._add(model, batch.inputs[wanted], batch.targets[wanted], slopes)
+            for name, gradient in found.items():  # a detector computes single images into them
+                parameters[name].grad = gradient
         self._anchor.pull(batch.model)
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
@@ -131,6 +132,8 @@ class EWC(Anchored):
         self, model: "Model", inputs: "Tensor", targets: "Tensor", slopes: "Tensor | None" = None
     ) -> None:
         """Add the squares of samples, whose slopes are their own and not their share of a mean."""
+        from onward.train.backward import output_gradient  # torch, when it is needed
+
         if not len(inputs):
             return
         task = self.setting.task
@@ -138,7 +141,8 @@ class EWC(Anchored):
             squares = one_by_one(model, inputs, targets, task)
         else:
             if slopes is None:
-                slopes = task.loss(model.predict(inputs), targets).slope * len(inputs)
+                mean = output_gradient(model.predict(inputs), lambda out: task.loss(out, targets))
+                slopes = mean * len(inputs)
             squares = model.squared_gradient(inputs, slopes)
         so_far = fitted(self._squares, model.parameters)
         self._squares = {name: so_far[name] + squares[name] for name in squares}
@@ -152,7 +156,7 @@ def one_by_one(
     squares = {name: values.new_zeros(values.shape) for name, values in model.parameters.items()}
     for place in range(len(inputs)):
         one = slice(place, place + 1)
-        model.backward(task.loss(model.forward(inputs[one]), targets[one]).slope)
+        model.backward(task.loss(model.forward(inputs[one]), targets[one]))
         for name, gradient in gradients(model).items():
             squares[name].addcmul_(gradient, gradient)
     return squares

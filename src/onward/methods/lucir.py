@@ -12,7 +12,7 @@ from onward.fit import CLASS_OUTPUTS
 from onward.train.exemplars import features_of
 from onward.train.method import Batch, TrainingSet, may_read_again, number
 from onward.train.taught import Taught
-from onward.types import Loss, View
+from onward.types import View
 
 if TYPE_CHECKING:
     import torch
@@ -96,21 +96,15 @@ class LUCIR(Taught):
         """Return the weights of old classes."""
         return {"weight": self._teacher.classes}
 
-    def compute_loss(self, batch: Batch) -> Loss:
+    def compute_loss(self, batch: Batch) -> "Tensor":
         """Return the task loss, the distance of features and the margin."""
         loss = super().compute_loss(batch)
         if not self._teacher:
             return loss
         before = self._teacher.beside(batch.model).embed(batch.inputs)
-        distance = feature_distance(batch.model.features, before)
         old, new = self._teacher.classes, batch.model.classes - self._teacher.classes
         weight = self._distance * math.sqrt(old / max(new, 1))
-        margin = self._ahead(batch)
-        return Loss(
-            loss.slope + margin.slope,
-            lambda: loss.value() + weight * distance.value() + margin.value(),
-            weight * distance.feature_slope,
-        )
+        return loss + weight * feature_distance(batch.features, before) + self._ahead(batch)
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Choose exemplars, and make the model as it is now the last one."""
@@ -132,31 +126,27 @@ class LUCIR(Taught):
                 mean, _ = directions(units.mean(0, keepdim=True))
                 weight[label] = mean[0] * length
 
-    def _ahead(self, batch: Batch) -> Loss:
+    def _ahead(self, batch: Batch) -> "Tensor":
         """Return by how much new classes come too close to the class of replayed samples."""
         import torch  # loaded when it is needed
 
         old = self._teacher.classes
         targets = batch.targets if batch.targets.ndim == 1 else batch.targets.max(1).values
         replayed = torch.from_numpy(batch.positions >= self._new) & (targets < old)
-        here, slope = replayed.nonzero()[:, 0], torch.zeros_like(batch.outputs)
+        here = replayed.nonzero()[:, 0]
         closest = min(self._hardest, batch.outputs.shape[1] - old)
         if not len(here) or not closest:
-            return Loss(slope, lambda: 0.0)
-        eta = batch.model.parameters["eta"]
-        cosines, own = batch.outputs[here] / eta, targets[here, None]
-        near, which = cosines[:, old:].topk(closest, dim=1)
-        missing = (self._margin - cosines.gather(1, own) + near).clamp(min=0)
-        share = (missing > 0) / (missing.numel() * eta)
-        mine = torch.zeros_like(cosines).scatter_(1, which + old, share)
-        slope[here] = mine.scatter_add_(1, own, -share.sum(1, keepdim=True))
-        return Loss(slope, lambda: missing.mean().item())
+            return torch.zeros((), device=targets.device)
+        # As in the released code, the scale of the logits is a constant here.
+        cosines: Tensor = batch.outputs[here] / batch.model.parameters["eta"].detach()
+        near = cosines[:, old:].topk(closest, dim=1).values
+        margin = self._margin - cosines.gather(1, targets[here, None]) + near
+        return margin.clamp(min=0).mean()
 
 
-def feature_distance(features: "Tensor", before: "Tensor") -> Loss:
+def feature_distance(features: "Tensor", before: "Tensor") -> "Tensor":
     """Return 1 − cos of features and those of before, as a mean over rows."""
-    from onward.models.cosine import directions, through_direction  # torch, when it is needed
+    from onward.models.cosine import directions  # torch, when it is needed
 
     (units, _), (goals, _) = directions(features), directions(before)
-    slope = through_direction(goals, features) / -max(len(features), 1)
-    return Loss(None, lambda: 1 - (units * goals).sum(1).mean().item(), slope)
+    return 1 - (units * goals).sum(1).mean()

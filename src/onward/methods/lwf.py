@@ -9,9 +9,11 @@ from onward.train.every import Every
 from onward.train.method import Batch, Method, TrainingSet
 from onward.train.remembered import MOST, Remembered
 from onward.train.teacher import Teacher
-from onward.types import Loss, View
+from onward.types import View
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from onward.models import Model
 
 
@@ -78,19 +80,17 @@ class LwF(Method):
         """Whether there is no teacher yet."""
         return not self._teachers and self._answers_like(LwF)
 
-    def compute_loss(self, batch: Batch) -> Loss:
+    def compute_loss(self, batch: Batch) -> "Tensor":
         """Return the task loss and the distance to the teacher, weighted."""
         loss = super().compute_loss(batch)
         if not self._teachers:
             return loss
-        alpha, cool = self.alpha(), self._temperature
         ask = self._teacher.beside(batch.model).predict
         said = ask(batch.inputs) if self._said is None else self._said(batch, ask)
-        distance = self.setting.task.distillation_loss(batch.outputs, said, cool)
-        return Loss(
-            loss.slope + alpha * distance.slope,
-            lambda: loss.value() + alpha * distance.value(),
+        distance: Tensor = self.setting.task.distillation_loss(
+            batch.outputs, said, self._temperature
         )
+        return loss + self.alpha() * distance
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Make the model as it is now the teacher."""

@@ -8,7 +8,6 @@ import torch
 
 from onward.models.linear import LinearProbe
 from onward.models.model import Model
-from onward.types import Loss
 
 
 class Bank(Protocol):
@@ -24,8 +23,10 @@ class Bank(Protocol):
     def outputs(self, place: int) -> torch.Tensor:
         """Return the outputs of one model for the batch."""
 
-    def backward(self, place: int, loss: Loss) -> None:
-        """Take the loss of one model."""
+    def backward(
+        self, place: int, slope: torch.Tensor, feature_slope: torch.Tensor | None = None
+    ) -> None:
+        """Take the gradient of one model's loss with respect to its outputs and features."""
 
     def gradients(self) -> None:
         """Set the gradients of the models whose losses were taken."""
@@ -56,9 +57,11 @@ class OneByOne:
         """Return the outputs of one model."""
         return self._models[place].forward(self._inputs)
 
-    def backward(self, place: int, loss: Loss) -> None:
-        """Turn the slope of one model into its gradient."""
-        self._models[place].backward(loss.slope, loss.feature_slope)
+    def backward(
+        self, place: int, slope: torch.Tensor, feature_slope: torch.Tensor | None = None
+    ) -> None:
+        """Turn the gradient of one model's outputs into that of its parameters."""
+        self._models[place].backward(slope, feature_slope)
 
     def gradients(self) -> None:
         """Do nothing: each model has its gradient."""
@@ -103,9 +106,11 @@ class WideProbes:
         """Return the logits of one probe."""
         return self._logits[: len(self._inputs), self._rows[place]]
 
-    def backward(self, place: int, loss: Loss) -> None:
-        """Take the slope of one probe; nothing lies below its features."""
-        rows, slope = self._rows[place], loss.slope
+    def backward(
+        self, place: int, slope: torch.Tensor, feature_slope: torch.Tensor | None = None
+    ) -> None:
+        """Take the gradient of one probe's outputs; nothing lies below its features."""
+        rows = self._rows[place]
         self._slope[: len(self._inputs), rows] = slope
         parameters = self._probes[place].parameters
         parameters["weight"].grad = self._gradient[rows]

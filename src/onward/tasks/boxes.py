@@ -13,7 +13,7 @@ from onward.metrics.clad import CHALLENGE_IOU
 from onward.metrics.detection import average_precision, mean_average_precision
 from onward.tasks.known import AsTested, WithoutClasses, require_finite
 from onward.tasks.shown import Shown
-from onward.types import Array, Loss
+from onward.types import Array
 
 TRUE_COLUMNS = ("class", "left", "top", "right", "bottom", "crowd")
 """What a true box is: labels are arrays (samples, boxes, these)."""
@@ -27,8 +27,7 @@ class Boxes(AsTested, WithoutClasses):
 
     Labels and decisions are arrays of one row per box, the class -1 where an image has fewer than
     others. Coordinates are pixels of the input. Learning is up to the detector, whose outputs know
-    how to compare themselves with boxes: their ``loss(targets)`` is a number with its graph, and
-    stands for its own slope, so that whoever adds up slopes adds up losses.
+    how to compare themselves with boxes: their ``loss(targets)`` is the loss.
 
     The headline is the mean average precision at an overlap of 0.5 in the form of COCO. Beside it
     are the form of VOC, which CLAD's paper names, and the challenge's overlaps, 0.7 for wide
@@ -50,12 +49,11 @@ class Boxes(AsTested, WithoutClasses):
         precisions=True,
     )
 
-    def loss(self, outputs: Any, targets: Any) -> Loss:
+    def loss(self, outputs: Any, targets: Any) -> Any:
         """Return the detector's own loss."""
-        found = outputs.loss(targets)
-        return Loss(found, lambda: float(found.detach()))
+        return outputs.loss(targets)
 
-    def distillation_loss(self, outputs: Any, teacher: Any, temperature: float = 1.0) -> Loss:
+    def distillation_loss(self, outputs: Any, teacher: Any, temperature: float = 1.0) -> Any:
         """Return the loss towards the boxes that a teacher is sure of, as if they were true."""
         if temperature != 1:
             raise OnwardError(f"expected a temperature of 1 where boxes are, found {temperature}")

@@ -12,7 +12,7 @@ from onward.metrics.inputs import mean, share
 from onward.metrics.retrieval import best_candidates
 from onward.tasks.known import WithoutClasses, require_finite
 from onward.tasks.shown import Marks, Shown
-from onward.types import Array, Loss
+from onward.types import Array
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -64,35 +64,23 @@ class ImageText(WithoutClasses):
     }
     shown: ClassVar[Shown] = Shown("right first answers", "TiC-CLIP", right=_right, asks=_asks)
 
-    def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
+    def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return the mean cross-entropy of finding each text by its image and the reverse."""
-        images, texts = outputs[:, 0], outputs[:, 1]
-        logits = images @ texts.t()
-        weight = 1 / len(outputs)
-        by_image, by_text = logits.softmax(1), logits.softmax(0)
-        slope = (by_image + by_text).mul_(weight / 2)
-        slope.diagonal().sub_(weight)
-        return Loss(_through(slope, images, texts), lambda: _contrast(logits))
+        logits = outputs[:, 0] @ outputs[:, 1].t()
+        right = logits.log_softmax(1).diagonal() + logits.log_softmax(0).diagonal()
+        return -right.mean() / 2
 
     def distillation_loss(
         self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0
-    ) -> Loss:
+    ) -> "Tensor":
         """Return the mean cross-entropy to the teacher's similarities, both ways.
 
-        That is the divergence between the two distributions, but for what the teacher alone
-        decides.
+        That is the divergence between the two distributions, but for a term without gradient.
         """
-        images, texts = outputs[:, 0], outputs[:, 1]
-        logits = images @ texts.t() / temperature
+        logits = outputs[:, 0] @ outputs[:, 1].t() / temperature
         theirs = teacher[:, 0] @ teacher[:, 1].t() / temperature
-        said = (theirs.softmax(1), theirs.softmax(0))
-        slope = (logits.softmax(1) - said[0] + logits.softmax(0) - said[1]) / (2 * len(outputs))
-
-        def value() -> float:
-            ways = zip(said, (logits.log_softmax(1), logits.log_softmax(0)), strict=True)
-            return float(-sum((p * q).sum() for p, q in ways) / (2 * len(outputs)))
-
-        return Loss(_through(slope / temperature, images, texts), value)
+        ways = [(theirs.softmax(way) * logits.log_softmax(way)).sum() for way in (0, 1)]
+        return -(ways[0] + ways[1]) / (2 * len(outputs))
 
     def as_test(self, outputs: Any, targets: Any) -> tuple[Any, Any]:
         """Return pairs as a bag of their images and of their texts; what is a bag stays one."""
@@ -183,15 +171,3 @@ def _answered(outputs: Array) -> Array:
 
 def _directions(vectors: Array) -> Array:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
-
-
-def _through(slope: "Tensor", images: "Tensor", texts: "Tensor") -> "Tensor":
-    """Turn the slope at the logits into one at the outputs."""
-    found = images.new_empty(len(images), 2, images.shape[1])
-    found[:, 0], found[:, 1] = slope @ texts, slope.t() @ images
-    return found
-
-
-def _contrast(logits: "Tensor") -> float:
-    ways = (logits.log_softmax(1).diagonal(), logits.log_softmax(0).diagonal())
-    return float(-sum(way.mean() for way in ways) / 2)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 
 from onward.errors import DivergedError, OnwardError
-from onward.types import Array, Loss, Task
+from onward.types import Array, Task
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,9 +32,9 @@ class WithoutClasses:
         """Raise, for the same reason."""
         self.soft_targets(outputs, None)
 
-    def soft_target_loss(self, outputs: Any, wanted: Any) -> NoReturn:
+    def soft_target_loss(self, outputs: Any, probabilities: Any) -> NoReturn:
         """Raise, for the same reason."""
-        self.soft_targets(outputs, wanted)
+        self.soft_targets(outputs, probabilities)
 
 
 def require_finite(found: Array, what: str, who: str = "model") -> None:
@@ -46,11 +46,10 @@ def require_finite(found: Array, what: str, who: str = "model") -> None:
         )
 
 
-def distance_on_known(task: Task, outputs: "Tensor", teacher: "Tensor", temperature: float) -> Loss:
-    """Return a task's loss towards a teacher's probabilities, on the classes that it knows."""
-    known = teacher.shape[1]
-    cooled = outputs[:, :known] / temperature
-    found = task.soft_target_loss(cooled, task.probabilities(teacher / temperature))
-    slope = outputs.new_zeros(outputs.shape)
-    slope[:, :known] = found.slope / temperature
-    return Loss(slope, found.value)
+def distillation_on_known_classes(
+    task: Task, outputs: "Tensor", teacher: "Tensor", temperature: float
+) -> "Tensor":
+    """Return a task's loss against a teacher's probabilities, on the classes that it knows."""
+    known = outputs[:, : teacher.shape[1]] / temperature
+    loss: Tensor = task.soft_target_loss(known, task.probabilities(teacher / temperature))
+    return loss

@@ -11,9 +11,9 @@ from onward.errors import OnwardError
 from onward.fit import ONE_CLASS, PLACES
 from onward.metrics.iirc import exact_match, jaccard, pw_jaccard
 from onward.metrics.inputs import share
-from onward.tasks.known import AsTested, distance_on_known, require_finite
+from onward.tasks.known import AsTested, distillation_on_known_classes, require_finite
 from onward.tasks.shown import Marks, Shown
-from onward.types import Array, Loss
+from onward.types import Array
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,18 +40,15 @@ class ManyLabels(AsTested):
     }
     shown: ClassVar[Shown] = Shown("Jaccard score", "IIRC", sets=True, right=_right)
 
-    def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
-        """Return the mean binary cross-entropy over samples and classes.
-
-        Its slope is (sigmoid - target) / (samples x classes).
-        """
+    def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        """Return the mean binary cross-entropy over samples and classes."""
         return self.soft_target_loss(outputs, self.soft_targets(outputs, targets))
 
     def distillation_loss(
         self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0
-    ) -> Loss:
-        """Return the same towards the teacher's probabilities, on the classes both know."""
-        return distance_on_known(self, outputs, teacher, temperature)
+    ) -> "Tensor":
+        """Return the same against the teacher's probabilities, on the classes both know."""
+        return distillation_on_known_classes(self, outputs, teacher, temperature)
 
     def soft_targets(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return labels as a matrix of zeros and ones, in the shape of the outputs."""
@@ -65,11 +62,11 @@ class ManyLabels(AsTested):
         """Return how probable each class is."""
         return outputs.sigmoid()
 
-    def soft_target_loss(self, outputs: "Tensor", wanted: "Tensor") -> Loss:
+    def soft_target_loss(self, outputs: "Tensor", probabilities: "Tensor") -> "Tensor":
         """Return the mean binary cross-entropy to these probabilities."""
-        slope = outputs.sigmoid().sub_(wanted).div_(max(outputs.numel(), 1))
-        # softplus(x) - x y is the cross-entropy of a logit x, whatever its size.
-        return Loss(slope, lambda: (_softplus(outputs) - outputs * wanted).mean().item())
+        from torch.nn.functional import binary_cross_entropy_with_logits  # when it is needed
+
+        return binary_cross_entropy_with_logits(outputs, probabilities)
 
     def decode(self, outputs: Any, classes: tuple[str, ...], *tests: int) -> Array:
         """Accept scores per class, above 0 for yes, or a boolean per class; return booleans."""
@@ -127,8 +124,3 @@ def label_sets(labels: Array, classes: int) -> NDArray[np.bool_]:
     counts = (rows >= 0) & (rows < classes)
     np.put_along_axis(sets, np.where(counts, rows, classes), True, axis=1)
     return sets[:, :classes]
-
-
-def _softplus(values: "Tensor") -> "Tensor":
-    """Return log(1 + exp(x)), also where exp(x) is too large."""
-    return values.clamp(min=0) + values.abs().neg().exp().log1p()

@@ -9,9 +9,9 @@ import numpy as np
 from onward.errors import OnwardError
 from onward.fit import PLACES
 from onward.metrics.inputs import share
-from onward.tasks.known import AsTested, distance_on_known, require_finite
+from onward.tasks.known import AsTested, distillation_on_known_classes, require_finite
 from onward.tasks.shown import Shown
-from onward.types import Array, Loss
+from onward.types import Array
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,20 +33,17 @@ class OneLabel(AsTested):
     lacks: ClassVar[Mapping[str, str]] = {PLACES: "a sample is one thing as a whole"}
     shown: ClassVar[Shown] = Shown("right answers", class_mean=CLASS_MEAN, right=np.equal)
 
-    def loss(self, outputs: "Tensor", targets: "Tensor") -> Loss:
-        """Return the mean cross-entropy; its slope is (softmax - one-hot) / n."""
-        weight = 1 / len(targets)
-        slope = outputs.softmax(1).mul_(weight)
-        slope.scatter_(1, targets.unsqueeze(1), -weight, reduce="add")
-        return Loss(
-            slope, lambda: -outputs.log_softmax(1).gather(1, targets.unsqueeze(1)).mean().item()
-        )
+    def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        """Return the mean cross-entropy."""
+        from torch.nn.functional import cross_entropy  # loaded when it is needed
+
+        return cross_entropy(outputs, targets)
 
     def distillation_loss(
         self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0
-    ) -> Loss:
+    ) -> "Tensor":
         """Return the mean cross-entropy to the teacher's softmax, on the classes both know."""
-        return distance_on_known(self, outputs, teacher, temperature)
+        return distillation_on_known_classes(self, outputs, teacher, temperature)
 
     def soft_targets(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return labels as a matrix of zeros and ones, in the shape of the outputs."""
@@ -56,12 +53,9 @@ class OneLabel(AsTested):
         """Return how probable each class is."""
         return outputs.softmax(1)
 
-    def soft_target_loss(self, outputs: "Tensor", wanted: "Tensor") -> Loss:
+    def soft_target_loss(self, outputs: "Tensor", probabilities: "Tensor") -> "Tensor":
         """Return the mean cross-entropy to these probabilities; they may add up to less than 1."""
-        log_probability = outputs.log_softmax(1)
-        weight = wanted.sum(1, keepdim=True)
-        slope = (log_probability.exp() * weight - wanted) / len(outputs)
-        return Loss(slope, lambda: -(wanted * log_probability).sum(1).mean().item())
+        return -(probabilities * outputs.log_softmax(1)).sum(1).mean()
 
     def decode(self, outputs: Any, classes: tuple[str, ...], *tests: int) -> Array:
         """Accept scores per class, class indices or class names; return class indices."""

@@ -14,15 +14,16 @@ from onward.models.bank import Bank, side_by_side
 from onward.models.model import Model
 from onward.models.spread import OwnRows
 from onward.pairs import as_bytes
+from onward.train.backward import LossGradient, loss_gradient
 from onward.train.method import Batch, Method, TrainingSet
 from onward.train.optimizers import clip, optimizer
 from onward.train.recipe import Recipe
 from onward.train.steps import Inputs, Steps
 from onward.train.validation import Validation
-from onward.types import Loss, Rows
+from onward.types import Rows
 
-# After so many steps it is looked whether numbers are still finite: what is not stays so.
-_LOOKED_AT = 8
+# Every so many steps it is checked that numbers are finite: what is not stays so.
+_CHECKED_EVERY = 8
 
 
 class Descent:
@@ -139,14 +140,14 @@ class Descent:
         """Take no further step: this call of `learn` ends with an exception, the others go on."""
         self.failed = contained(error)
 
-    def look_at(self, loss: Loss) -> None:
-        """See now and then whether a loss is still finite, before weights move along its slope."""
-        if self.done % _LOOKED_AT and self.done + 1 < self.total:
+    def check_finite(self, gradient: LossGradient) -> None:
+        """Check every few steps that the gradient of the loss is finite, before weights move."""
+        if self.done % _CHECKED_EVERY and self.done + 1 < self.total:
             return
-        slopes = [slope for slope in (loss.slope, loss.feature_slope) if slope is not None]
+        parts = (gradient.outputs, gradient.features, *gradient.parameters.values())
         # A sum is finite only if all that it adds is, and takes a twentieth of asking each.
-        if not all(math.isfinite(float(slope.detach().sum())) for slope in slopes):
-            self.fail(self._divergence("the slope of the loss"))
+        if not all(math.isfinite(float(part.detach().sum())) for part in parts if part is not None):
+            self.fail(self._divergence("the gradient of the loss"))
 
     def failure(self) -> Exception | None:
         """Return the exception that ended this call, also if weights are no longer finite."""
@@ -282,21 +283,23 @@ def _take_step(
     """Take one step on a batch; where one raises an exception, the others finish theirs."""
     bank.forward(inputs[:new] if flocks[0].leader.training.separate_replay else inputs)
     batches: list[Batch | None] = []
+    gradients: list[LossGradient | None] = []
     for place, (leader, _) in enumerate(flocks):
-        batch = None
+        batch = gradient = None
         try:
             outputs, rate = bank.outputs(place), leader.rate
             batch = Batch(leader.model, inputs, outputs, targets, new, positions, rate)
-            # Where the outputs bring a graph, as boxes do, who adds losses goes on with it.
-            with torch.enable_grad():
-                loss = leader.method.compute_loss(batch)
-            leader.look_at(loss)
-            bank.backward(place, loss)
+            gradient = loss_gradient(leader.method.compute_loss, batch)
+            leader.check_finite(gradient)
+            bank.backward(place, gradient.outputs, gradient.features)
         except Exception as error:  # noqa: BLE001 (`failure` returns it)
             leader.fail(error)
         batches.append(batch)
+        gradients.append(gradient)
     bank.gradients()
-    for flock, batch in zip(flocks, batches, strict=True):
+    for flock, batch, gradient in zip(flocks, batches, gradients, strict=True):
+        if gradient is not None:
+            gradient.add_parameter_terms(flock.leader.model)
         flock.move(batch)
 
 

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from onward.types import Loss
-
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -25,11 +23,10 @@ def smoothed(wanted: "Tensor", share: float) -> "Tensor":
     return wanted * (1 - share) + share / wanted.shape[1]
 
 
-def focal(outputs: "Tensor", targets: "Tensor", gamma: float) -> Loss:
+def focal(outputs: "Tensor", targets: "Tensor", gamma: float) -> "Tensor":
     """Return the mean of -(1 - p)^γ log p, with the probability p that each target is given.
 
-    With γ = 0 it is the cross-entropy. Its slope at logit j is
-    ((1 - p)^γ - γ (1 - p)^(γ - 1) p log p) · (p_j - [j is the target]) / n.
+    With γ = 0 it is the cross-entropy.
 
     Parameters
     ----------
@@ -44,22 +41,19 @@ def focal(outputs: "Tensor", targets: "Tensor", gamma: float) -> Loss:
     ----------
     Lin, Goyal, Girshick, He and Dollár, Focal Loss for Dense Object Detection, ICCV 2017.
     """
-    log_all, own = outputs.log_softmax(1), targets.unsqueeze(1)
-    log_p = log_all.gather(1, own)
-    p = log_p.exp()
-    doubt = (1 - p).clamp(min=0)
-    weight = doubt**gamma
-    if gamma:
-        weight = weight - gamma * doubt.clamp(min=1e-8) ** (gamma - 1) * p * log_p
-    slope = log_all.exp().scatter_add_(1, own, -p.new_ones(p.shape)) * weight / len(targets)
-    return Loss(slope, lambda: -(doubt**gamma * log_p).mean().item())
+    log_p = outputs.log_softmax(1).gather(1, targets.unsqueeze(1))
+    # Not 0: the derivative of 0^γ is infinite for γ < 1.
+    weight = (1 - log_p.exp()).clamp(min=1e-8) ** gamma if gamma else 1.0
+    return -(weight * log_p).mean()
 
 
-def contrastive(features: "Tensor", keys: "Tensor", alike: "Tensor", temperature: float) -> Loss:
+def contrastive(
+    features: "Tensor", keys: "Tensor", alike: "Tensor", temperature: float
+) -> "Tensor":
     """Return how far features are from the keys that they should be like, against all others.
 
     For each feature with any such key, the mean over these of -log of a softmax over all keys of
-    their cosine / temperature; of all of them the mean. Its slope is at the features.
+    their cosine / temperature; of all of them the mean.
 
     Parameters
     ----------
@@ -67,7 +61,7 @@ def contrastive(features: "Tensor", keys: "Tensor", alike: "Tensor", temperature
         One row per sample.
     keys
         What they are compared with. Where they are the features themselves, a sample is not
-        compared with itself, and both sides have a slope.
+        compared with itself.
     alike
         Which keys each feature should be like: a row of booleans.
     temperature
@@ -81,16 +75,11 @@ def contrastive(features: "Tensor", keys: "Tensor", alike: "Tensor", temperature
     import torch  # loaded when it is needed
     from torch.nn.functional import normalize
 
-    own = keys is features
-    with torch.enable_grad():
-        leaf = features.detach().requires_grad_()
-        units = normalize(leaf, dim=1)
-        scores = units @ (units if own else normalize(keys, dim=1)).t() / temperature
-        if own:
-            itself = torch.eye(len(units), dtype=torch.bool)
-            scores, alike = scores.masked_fill(itself, -torch.inf), alike & ~itself
-        here = alike.any(1)
-        log_share = scores.log_softmax(1).masked_fill(~alike, 0)
-        value = -(log_share.sum(1)[here] / alike.sum(1)[here]).sum() / max(int(here.sum()), 1)
-        (slope,) = torch.autograd.grad(value, leaf)
-    return Loss(None, lambda: value.item(), slope)
+    units = normalize(features, dim=1)
+    scores = units @ (units if keys is features else normalize(keys, dim=1)).t() / temperature
+    if keys is features:
+        itself = torch.eye(len(units), dtype=torch.bool, device=units.device)
+        scores, alike = scores.masked_fill(itself, -torch.inf), alike & ~itself
+    here = alike.any(1)
+    log_share = scores.log_softmax(1).masked_fill(~alike, 0)
+    return -(log_share.sum(1)[here] / alike.sum(1)[here]).sum() / max(int(here.sum()), 1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.saved import Saved, restore_to, state_of
 from onward.train.recipe import Recipe
-from onward.types import Loss, Rows, Setting, View
+from onward.types import Rows, Setting, View
 
 if TYPE_CHECKING:
     import torch
@@ -70,17 +71,42 @@ class TrainingSet:
 class Batch:
     """One training batch: the first `num_new` samples are of the epoch, the others are replayed.
 
-    `positions` are those of its samples in the training set. `lr` is the learning rate of its
-    optimizer step.
+    Parameters
+    ----------
+    model
+        What is trained.
+    inputs, targets
+        The samples, on the model's device.
+    outputs
+        The model's outputs for them, with gradients enabled: of the new samples alone where the
+        training set has `separate_replay`.
+    num_new
+        How many samples are new.
+    positions
+        The positions of the samples in the training set.
+    lr
+        The learning rate of the optimizer step.
     """
 
     model: "Model"
     inputs: "torch.Tensor"
-    outputs: "torch.Tensor"
+    outputs: Any  # a tensor, or a detector's outputs
     targets: "torch.Tensor"
     num_new: int
     positions: Rows
     lr: float = 1.0
+
+    @cached_property
+    def features(self) -> "torch.Tensor":
+        """The inputs of the model's last layer, with gradients enabled."""
+        return self.model.features.detach().requires_grad_()
+
+    @cached_property
+    def is_replay(self) -> "torch.Tensor":
+        """Which samples are replayed: one boolean per target."""
+        import torch  # loaded when it is needed
+
+        return torch.arange(len(self.targets), device=self.targets.device) >= self.num_new
 
 
 class Method(Saved):
@@ -141,9 +167,13 @@ class Method(Saved):
         """Return by parameter how many of its first rows do not move: here, none."""
         return {}
 
-    def compute_loss(self, batch: Batch) -> Loss:
-        """Return the loss of a batch and its slope: here, the task loss."""
-        return self.setting.task.loss(batch.outputs, batch.targets)
+    def compute_loss(self, batch: Batch) -> "torch.Tensor":
+        """Return the loss of a batch, a scalar tensor: by default the task loss.
+
+        It may depend on the batch's outputs and features and on the model's parameters.
+        """
+        loss: torch.Tensor = self.setting.task.loss(batch.outputs, batch.targets)
+        return loss
 
     def on_after_backward(self, batch: Batch) -> None:
         """Change the gradient of a batch before the weights move: here, not at all."""

@@ -1,11 +1,13 @@
 """A linear probe on features that lie in memory."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import torch
 
 from onward.models.linear import LinearProbe
 from onward.seeds import Draws, draws
+from onward.train.backward import output_gradient
 from onward.train.optimizers import optimizer
 from onward.train.recipe import Recipe
 from onward.types import Array, Task
@@ -50,7 +52,7 @@ def train_probe(
         for start in range(0, len(order), recipe.batch_size):
             batch = order[start : start + recipe.batch_size]
             outputs = probe.forward(inputs[batch])
-            probe.backward(task.loss(outputs, targets[batch]).slope)
+            probe.backward(output_gradient(outputs, partial(task.loss, targets=targets[batch])))
             descent.step(recipe.rate(done, steps))
             done += 1
     return probe

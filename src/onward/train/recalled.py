@@ -8,7 +8,7 @@ from onward.train.kept import Kept
 from onward.train.method import Batch, TrainingSet
 from onward.train.rehearsal import Rehearsal
 from onward.train.teacher import Teacher
-from onward.types import Loss, View
+from onward.types import View
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,17 +39,16 @@ class Recalled(Rehearsal):
             both, epoch=len(new), replay=replay, forward_passes=2, separate_replay=True
         )
 
-    def compute_loss(self, batch: Batch) -> Loss:
+    def compute_loss(self, batch: Batch) -> "Tensor":
         """Return the loss of new images, and how much of the stored ones is lost."""
-        loss = self.setting.task.loss(batch.outputs, batch.targets[: batch.num_new])
+        loss: Tensor = self.setting.task.loss(batch.outputs, batch.targets[: batch.num_new])
         inputs, targets = batch.inputs[batch.num_new :], batch.targets[batch.num_new :]
         if not len(inputs):
             return loss
         # A detector: these methods are for boxes alone.
         model: Any = batch.model
         teacher: Any = self._teacher.beside(model)
-        both = loss.slope + self.lost(model.forward(inputs), teacher.sees(inputs), targets)
-        return Loss(both, lambda: float(both.detach()))
+        return loss + self.lost(model.forward(inputs), teacher.sees(inputs), targets)
 
     @property
     def is_plain_finetuning(self) -> bool:

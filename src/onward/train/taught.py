@@ -7,9 +7,11 @@ from onward.train.every import Every
 from onward.train.exemplars import Exemplars
 from onward.train.method import Batch, Method, TrainingSet
 from onward.train.teacher import Teacher
-from onward.types import Loss, View
+from onward.types import View
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from onward.models import Model
 
 
@@ -56,11 +58,12 @@ class Distilled(Taught):
     nothing but the last model is left to learn from.
     """
 
-    def compute_loss(self, batch: Batch) -> Loss:
+    def compute_loss(self, batch: Batch) -> "Tensor":
         """Return the task loss to the labels of new classes and the last model's old ones."""
         task = self.setting.task
         wanted = task.soft_targets(batch.outputs, batch.targets)
         if self._teacher:
             said = self._teacher.beside(batch.model).predict(batch.inputs)
             wanted[:, : self._teacher.classes] = task.probabilities(said)
-        return task.soft_target_loss(batch.outputs, wanted)
+        loss: Tensor = task.soft_target_loss(batch.outputs, wanted)
+        return loss
