@@ -119,7 +119,7 @@ class _Watch:
         answer: TrainingSet = self._asked["training_data"](new, budget)
         self._apart, plain = answer.separate_replay, TrainingSet(new, epoch=len(new))
         self._found.apart |= answer.separate_replay
-        ways = ("epoch", "replay", "draw", "batch", "times")
+        ways = ("epoch", "replay", "draw", "batch", "step_multiplier")
         other = any(getattr(answer, way) != getattr(plain, way) for way in ways)
         self._note("training_data", other or not answer.view.shows_what(new))
         return answer
