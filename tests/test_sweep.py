@@ -145,6 +145,7 @@ def test_a_run_that_failed_is_tried_again_and_leaves_no_traceback_when_complete(
     assert not file.exists()
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_fails_its_own_run_only(tmp_path: Path, fails: Path) -> None:
     jobs = _jobs("nap", f"{fails}:CallsSysExitOnSeedZero", f"{fails}:ExitsOnSeedOne")
     # Runs of one seed are one bundle, and share a worker.

@@ -115,6 +115,7 @@ def test_the_grid_has_its_row_and_its_column(site: list[Path]) -> None:
     assert "four seasons from the start" in mine["bic", "seasons"]["reason"]
 
 
+@pytest.mark.slow
 def test_it_runs_and_is_checked(site: list[Path], tmp_path: Path) -> None:
     out = str(tmp_path / "results")
     asked = ("--metric", "extra.worst_next", "--json")

@@ -104,6 +104,7 @@ def test_seeds_hold_other_emoji_out(stream: Stream) -> None:
     assert set(other[0].more[UNSEEN].rows) != set(stream[0].more[UNSEEN].rows)
 
 
+@pytest.mark.slow
 def test_the_stream_passes_its_checks() -> None:
     report = check_stream(onward.load("tic"))
     assert {skipped.check for skipped in report.skipped} == {
@@ -153,6 +154,7 @@ def test_wrong_words_are_answered() -> None:
         onward.load("tic", scale="yffc")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["patching", "cumulative_exp"])
 def test_neither_patching_nor_replay_sees_ahead(name: str) -> None:
     only = ("keeps_only_what_it_holds", "sees_only_the_past")

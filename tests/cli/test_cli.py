@@ -273,6 +273,7 @@ def test_a_budget_that_is_spent_ends_with_its_rule(onward: Terminal, tmp_path: P
     assert "the budget allows stored_samples = 2000" in err
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_resumable_folder_and_says_how_to_go_on(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "onward", *RUN, "--method", "cumulative", "--recipe", "paper"]
     command += ["--out", str(tmp_path), "--checkpoint-seconds", "0.1"]

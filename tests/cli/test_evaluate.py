@@ -96,6 +96,7 @@ def test_help(onward: Terminal) -> None:
         assert option in out
 
 
+@pytest.mark.slow
 def test_several_models_are_dated_side_by_side(
     onward: Terminal, weights: Path, tmp_path: Path
 ) -> None:

@@ -22,9 +22,8 @@ from onward.types import Benchmark
 ATTEMPTS = ((0, None), (1, None), (2, None), (0, 1))
 # Online there is an order of days, which not every stream has.
 NO_DAYS = "online_shows_each_sample_once"
-# Each loads all of torch in a process of its own.
-IN_FRESH_PROCESSES = ("fresh_processes_agree", "sees_only_the_past")
-AT_ONCE = (
+# The checks that repeat no run often and start no process; the slow test makes all of them.
+QUICK = (
     "runs_to_the_end",
     "outputs_decode",
     "asks_only_for_the_present",
@@ -84,9 +83,8 @@ def _exercised(method: str, benchmark: Benchmark, seed: int, batch_size: int | N
 
 @pytest.mark.parametrize("cell", COVERING, ids=name)
 def test_the_sample_plays_by_the_rules(cell: Cell) -> None:
-    benchmark = tiny(cell.method, cell.benchmark)
-    only = [check.__name__ for check in CHECKS if check.__name__ not in IN_FRESH_PROCESSES]
-    _passes(cell, only if is_cheap(benchmark) else AT_ONCE)
+    resume = ("resumed_runs_equal_uninterrupted_ones",)
+    _passes(cell, QUICK + resume if is_cheap(tiny(cell.method, cell.benchmark)) else QUICK)
 
 
 @pytest.mark.slow

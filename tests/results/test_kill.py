@@ -63,6 +63,7 @@ def _kill_and_resume(tmp_path: Path, kills: int, checkpoint_seconds: float) -> l
     return redone
 
 
+@pytest.mark.slow
 def test_with_a_checkpoint_at_every_step_a_kill_costs_one_step(tmp_path: Path) -> None:
     redone = _kill_and_resume(tmp_path, kills=2, checkpoint_seconds=0)
     assert redone
