@@ -98,6 +98,10 @@ class Task(Interface):
         """The score that stands for all of them."""
 
     @property
+    def compares_samples(self) -> bool:
+        """Whether the loss of a batch compares its samples, and is no mean over single ones."""
+
+    @property
     def lacks(self) -> Mapping[str, str]:
         """What methods may need that its samples or models have not, and why: see `onward.fit`."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from onward.catalogue import Catalogue
 from onward.fit import Misfit, misfit
-from onward.methods.agem import AGEM, reference_revision
+from onward.methods.agem import AGEM
 from onward.methods.biased import BiasedReservoirFinetune
 from onward.methods.bic import BiC
 from onward.methods.c1 import C1
@@ -101,7 +101,7 @@ METHODS = Catalogue(
             MethodCard("ewc", EWC, "Kirkpatrick et al. 2017, Schwarz et al. 2018"),
             MethodCard("si", SI, "Zenke et al. 2017"),
             MethodCard("lwf", LwF, "Li and Hoiem 2016"),
-            MethodCard("agem", AGEM, "Chaudhry et al. 2019", revision=reference_revision),
+            MethodCard("agem", AGEM, "Chaudhry et al. 2019"),
             MethodCard("cwr", CWRStar, "Lomonaco et al. 2020"),
             MethodCard("icarl_cnn", ICaRLCNN, "Rebuffi et al. 2017, IIRC"),
             MethodCard("icarl_norm", ICaRLNorm, "Rebuffi et al. 2017, Hou et al. 2019, IIRC"),

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.train.exemplars import memory_for
-from onward.train.followed import Followed, is_plain_sgd
 from onward.train.kept import whole
 from onward.train.method import Batch, Method, TrainingSet, yes_or_no
-from onward.train.recipe import Recipe
 from onward.train.weights import gradients
 from onward.types import Setting, View
 
@@ -17,6 +15,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from onward.models import Model
+
+
+# Micro-batches of fewer samples would cost more than they compute.
+_LEAST_AT_ONCE = 256
 
 
 class AGEM(Method):
@@ -62,9 +64,6 @@ class AGEM(Method):
         self._own_classes = yes_or_no("own_classes", own_classes)
         # How many classes are known, and how many were before this call.
         self._known = self._old = 0
-        # Through one call of `learn`, what a linear model says about the whole memory.
-        self._followed: Followed | None = None
-        self._resumed: dict[str, Any] = {}
 
     def begin(self, setting: Setting) -> None:
         """Prepare the memory."""
@@ -76,9 +75,7 @@ class AGEM(Method):
         both = self._memory.beside(new)
         kept = len(both) - len(new)
         reference = kept if self._sample is None else min(self._sample, kept)
-        self._new, self._whole = len(new), reference == kept
         self._old, self._known = self._known, len(new.classes)
-        self._followed, self._resumed = None, {}
         return TrainingSet(both, epoch=len(new), replay=reference, separate_replay=True)
 
     def compute_loss(self, batch: Batch) -> "Tensor":
@@ -90,43 +87,35 @@ class AGEM(Method):
         inputs, targets = batch.inputs[batch.num_new :], batch.targets[batch.num_new :]
         if not len(targets):
             return
-        from onward.train.backward import output_gradient  # torch, when it is needed
-
-        followed = self._follow(batch, inputs)
-        outputs = batch.model.forward(inputs) if followed is None else followed.outputs.t()
-        slope = output_gradient(outputs, lambda found: self._loss(found, targets, slice(self._old)))
-        if followed is not None:
-            # The slope of the memory's loss along the gradient is the product of both gradients.
-            # The memory's own, two matrix products over all of it, is needed only if that is below
-            # zero.
-            image = followed.image(batch, batch.outputs.grad)
-            if float((slope.t() * image).sum()) >= 0:
-                followed.move(image, batch.lr)
-                return
-            gradient, reference = gradients(batch.model), followed.gradient(slope)
-        else:
-            # Copies, for a model may write its next gradient over the last one.
-            gradient = {name: values.clone() for name, values in gradients(batch.model).items()}
-            batch.model.backward(slope)
-            reference = gradients(batch.model)
-        projected = project(gradient, reference)
-        for name, values in projected.items():
-            batch.model.parameters[name].grad = values
-        if followed is not None:
-            followed.move(followed.image_of(projected), batch.lr)
+        gradient = {name: values.clone() for name, values in gradients(batch.model).items()}
+        self._reference_gradient(batch.model, inputs, targets)
+        projected = project(gradient, gradients(batch.model))
+        for name, parameter in batch.model.named_parameters():
+            parameter.grad = projected.get(name)
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Let the new samples compete for a place in memory."""
-        self._followed = None
         self._memory.admit(new, budget)
 
-    def save_step_state(self) -> dict[str, Any]:
-        """Return what the model says about the memory."""
-        return self._resumed if self._followed is None else self._followed.state()
+    def _reference_gradient(self, model: "Model", inputs: "Tensor", targets: "Tensor") -> None:
+        """Set the gradient of the memory's mean loss, computed in micro-batches.
 
-    def restore_step_state(self, state: dict[str, Any]) -> None:
-        """Take that back."""
-        self._resumed = state
+        They have the recipe's batch size, so that a large memory takes no more room than a batch.
+        A loss that compares the samples of a batch is computed on all of them at once.
+        """
+        import torch  # loaded when it is needed
+
+        task, size = self.setting.task, max(self.setting.recipe.batch_size, _LEAST_AT_ONCE)
+        if task.compares_samples:
+            size = len(targets)
+        model.zero_grad()
+        for start in range(0, len(targets), size):
+            part = slice(start, start + size)
+            with torch.enable_grad():
+                loss = self._loss(model(inputs[part]), targets[part], slice(self._old))
+                share = loss * (len(targets[part]) / len(targets))
+            share.backward()  # type: ignore[no-untyped-call]
+            model.continue_backward()
 
     def _loss(self, outputs: "Tensor", targets: "Tensor", own: slice) -> "Tensor":
         """Return the task loss, or that of some classes, where there are any."""
@@ -138,37 +127,6 @@ class AGEM(Method):
             wanted = task.soft_targets(outputs, targets)[:, own]
             loss = task.soft_target_loss(outputs[:, own], wanted)
         return loss
-
-    def _follow(self, batch: Batch, inputs: "Tensor") -> Followed | None:
-        """Return the outputs of a linear probe on the whole memory, updated from step to step.
-
-        None where an optimizer step is not linear in the gradient: the memory is then passed
-        through the model in every step.
-        """
-        from onward.models.linear import LinearProbe  # torch is loaded when it is needed
-
-        if (
-            self._followed is None
-            and self._whole
-            and type(batch.model) is LinearProbe
-            and is_plain_sgd(self.setting.recipe)
-            and not self.frozen_rows(batch.model)
-            and self._answers_like(AGEM)
-        ):
-            self._followed = Followed(self.setting.recipe, batch.model, inputs, self._new)
-            if self._resumed:
-                self._followed.restore(self._resumed)
-        return self._followed
-
-
-def reference_revision(recipe: Recipe) -> str | None:
-    """Return what tells runs with an exact reference gradient from older ones without.
-
-    Older versions followed the outputs of a linear model on the memory by the rule of plain SGD
-    under every optimizer.
-    """
-    affected = recipe.model == "linear" and not is_plain_sgd(recipe)
-    return "exact_reference" if affected else None
 
 
 def project(

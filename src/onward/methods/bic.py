@@ -95,12 +95,13 @@ class BiC(Distilled):
         import torch  # loaded when it is needed
 
         budget.spend(macs=model.macs * len(apart))
-        outputs = model.predict(torch.from_numpy(np.array(apart.inputs())))
+        outputs = model.predict(torch.from_numpy(np.array(apart.inputs())).to(model.device)).cpu()
         targets, old = torch.tensor(apart.labels), self._teacher.classes
         alpha, beta = correction(outputs, targets, old, self.setting.task)
-        model.parameters["weight"][old:] *= alpha
-        model.parameters["bias"][old:] *= alpha
-        model.parameters["bias"][old:] += beta
+        rows = model.class_rows
+        rows["head.weight"][old:] *= alpha
+        rows["head.bias"][old:] *= alpha
+        rows["head.bias"][old:] += beta
 
 
 def correction(outputs: "Tensor", targets: "Tensor", old: int, task: Task) -> "tuple[float, float]":

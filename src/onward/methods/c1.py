@@ -122,7 +122,7 @@ class C1(Rehearsal):
         if self._lasting and not self._trained:
             draw_head(model, generator)
         elif self._trained:
-            for name, parameter in model.head.items():
+            for name, parameter in model.class_rows.items():
                 # Rows of classes that have come since are those that the model has drawn.
                 parameter[: len(self._trained[name])] = self._trained[name]
 
@@ -132,7 +132,7 @@ class C1(Rehearsal):
         if not self._merges:
             return
         due = self._every.due(len(new))
-        head = model.head
+        head = model.class_rows
         self._trained = _copied(head)
         if self._lasting:
             known = fitted(self._lasting, head)
@@ -149,13 +149,13 @@ class C1(Rehearsal):
 
 def draw_head(model: "Model", generator: "torch.Generator") -> None:
     """Draw the weights of a model's last layer anew, uniform as those of a linear layer are."""
-    from onward.models.linear import draw_uniform  # torch is loaded when it is needed
+    from onward.models.heads import draw_uniform  # torch is loaded when it is needed
 
-    head = model.head
+    head = model.class_rows
     below = max(parameter.shape[-1] for parameter in head.values())
     for parameter in head.values():
         draw_uniform(parameter, below, generator)
 
 
 def _copied(head: "Mapping[str, Tensor]") -> "dict[str, Tensor]":
-    return {name: parameter.clone() for name, parameter in head.items()}
+    return {name: parameter.detach().clone() for name, parameter in head.items()}

@@ -147,8 +147,10 @@ class C3(Method):
         import torch  # loaded when it is needed
 
         outputs, labels, features = batch.outputs, batch.targets, batch.features
-        self._said[batch.positions[: batch.num_new]] = outputs.detach()[: batch.num_new].numpy()
-        head = self._head_loss(batch)
+        self._said[batch.positions[: batch.num_new]] = (
+            outputs.detach()[: batch.num_new].cpu().numpy()
+        )
+        head = self._head_loss(batch, batch.model.head(features.detach()))
         with torch.no_grad():
             others = batch.model.embed(self._other_looks(batch))
         alike = labels[:, None] == labels
@@ -156,11 +158,7 @@ class C3(Method):
         contrast = contrast + contrastive(
             features, others, alike.new_ones(len(labels)).diag(), _SHARPNESS
         )
-        # The gradient of the head's loss at the features is taken away: this term has its
-        # negative, and the value 0.
-        (slope,) = torch.autograd.grad(head, outputs, retain_graph=True)
-        below = (features * (slope @ batch.model.parameters["weight"].detach())).sum()
-        loss: Tensor = head + self._contrast * contrast - (below - below.detach())
+        loss: Tensor = head + self._contrast * contrast
         return loss
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
@@ -178,16 +176,16 @@ class C3(Method):
         self._milestones.count(len(new))
         self._said = self._said[:0]
 
-    def _head_loss(self, batch: Batch) -> "Tensor":
+    def _head_loss(self, batch: Batch, outputs: "Tensor") -> "Tensor":
         """Return the focal loss, and the distance of old samples to what was said of them."""
         import torch  # loaded when it is needed
 
-        new, outputs = batch.num_new, batch.outputs
+        new = batch.num_new
         loss = focal(outputs, batch.targets, self._gamma)
         if new == len(batch.targets):
             return loss
         before = outputs.new_full((len(batch.targets) - new, batch.model.classes), torch.nan)
-        said = torch.from_numpy(self._before[batch.positions[new:] - self._new])
+        said = torch.from_numpy(self._before[batch.positions[new:] - self._new]).to(outputs.device)
         before[:, : said.shape[1]] = said
         now = outputs[new:].masked_fill(before.isnan(), _NOT_ASKED)
         far: Tensor = self.setting.task.distillation_loss(
@@ -200,7 +198,8 @@ class C3(Method):
 
         key = (self.setting.seed, self._milestones.seen, *batch.positions.tolist())
         rng = draws(Draws.AUGMENTATION, *key)
-        return torch.from_numpy(varied(batch.inputs.numpy(), _VARIED, rng))
+        looks = torch.from_numpy(varied(batch.inputs.cpu().numpy(), _VARIED, rng))
+        return looks.to(batch.inputs.device)
 
     def _certainty(self, model: "Model", new: View, budget: Budget) -> Array:
         """Return how certain the model is of each sample in memory."""
@@ -216,7 +215,9 @@ class C3(Method):
         for look in range(_LOOKS):
             key = (self.setting.seed, self._milestones.seen, look)
             images = augmented(view, every, _VARIED, key)
-            mean += model.predict(torch.from_numpy(images)).softmax(1).numpy()
+            mean += (
+                model.predict(torch.from_numpy(images).to(model.device)).softmax(1).cpu().numpy()
+            )
         return np.asarray(mean.max(1))
 
 

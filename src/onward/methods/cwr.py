@@ -73,7 +73,7 @@ class CWRStar(Method):
 
     def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
         """Load the consolidated weights of the classes that are new in this window."""
-        head = model.head
+        head = model.class_rows
         kept = fitted(self._kept, head)
         arrived = np.flatnonzero((self._current > 0) & (self._met == 0)).tolist()
         for name, parameter in head.items():
@@ -84,14 +84,15 @@ class CWRStar(Method):
     def on_after_backward(self, batch: Batch) -> None:
         """Leave everything below the head where it is, once there are consolidated weights."""
         if self._kept:
-            for name in batch.model.parameters.keys() - batch.model.head.keys():
-                batch.model.parameters[name].grad = None
+            for name, parameter in batch.model.named_parameters():
+                if name not in batch.model.class_rows:
+                    parameter.grad = None
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Merge the heads, and go on with the consolidated one."""
         if not self._every.due(len(new)):
             return
-        head = model.head
+        head = model.class_rows
         self._kept = fitted(self._kept, head)
         here = np.flatnonzero(self._current).tolist()
         weight = np.sqrt(self._past[here] / self._current[here])

@@ -66,7 +66,7 @@ class D2(Recalled):
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Scale the outputs that are predicted, then do as others do."""
-        model.buffers["temperature"].fill_(self._temperature)
+        model.net.temperature.fill_(self._temperature)
         super().on_learn_end(model, new, budget)
 
     def lost(self, seen: "Sight", taught: "Sight", targets: "Tensor") -> "Tensor":

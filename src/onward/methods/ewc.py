@@ -10,8 +10,8 @@ from onward.errors import OnwardError
 from onward.pairs import as_bytes
 from onward.train.anchored import Anchored
 from onward.train.method import Batch, TrainingSet, may_read_again
-from onward.train.weights import fitted, gradients
-from onward.types import Task, View
+from onward.train.weights import fitted_to
+from onward.types import View
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -92,15 +92,8 @@ class EWC(Anchored):
     def on_after_backward(self, batch: Batch) -> None:
         """Add the pull towards the anchor, and the batch's squares to F where that is gathered."""
         if self._on_the_way:
-            model, parameters = batch.model, batch.model.parameters
-            found = {name: p.grad for name, p in parameters.items()}
             wanted = slice(None if self._fisher is None else max(self._fisher - self._samples, 0))
-            slopes = None
-            if not model.shares_loss:
-                slopes = batch.outputs.grad[wanted] * len(batch.outputs)
-            self._add(model, batch.inputs[wanted], batch.targets[wanted], slopes)
-            for name, gradient in found.items():  # a detector computes single images into them
-                parameters[name].grad = gradient
+            self._add(batch.model, batch.inputs[wanted], batch.targets[wanted])
         self._anchor.pull(batch.model)
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
@@ -109,7 +102,7 @@ class EWC(Anchored):
             self._read(model, new, budget)
         if self._every.due(len(new)):
             both = (self._anchor.importance, self._squares)
-            old, fresh = (fitted(one, model.parameters) for one in both)
+            old, fresh = (fitted_to(model, one) for one in both)
             count = max(self._samples, 1)
             self._anchor.move(
                 model, {name: self._decay * old[name] + fresh[name] / count for name in fresh}
@@ -119,44 +112,22 @@ class EWC(Anchored):
     def _read(self, model: "Model", new: View, budget: Budget) -> None:
         import torch  # loaded when it is needed
 
-        size, labels = self.setting.recipe.batch_size, torch.tensor(new.labels)
+        size, labels = self.setting.recipe.batch_size, torch.tensor(new.labels).to(model.device)
         count = min(self._fisher or len(new), len(new))
         wanted = np.arange(count) * len(new) // max(count, 1)
         for start in range(0, count, size):
             batch = wanted[start : start + size]
-            inputs = torch.from_numpy(as_bytes(new.inputs(batch)))
+            inputs = torch.from_numpy(as_bytes(new.inputs(batch))).to(model.device)
             budget.spend(macs=model.macs * len(inputs), batch_size=len(inputs))
             self._add(model, inputs, labels[batch])
 
-    def _add(
-        self, model: "Model", inputs: "Tensor", targets: "Tensor", slopes: "Tensor | None" = None
-    ) -> None:
-        """Add the squares of samples, whose slopes are their own and not their share of a mean."""
-        from onward.train.backward import output_gradient  # torch, when it is needed
+    def _add(self, model: "Model", inputs: "Tensor", targets: "Tensor") -> None:
+        """Add the squared gradients of samples to those so far."""
+        from onward.models.fisher import fisher_diagonal  # torch, when it is needed
 
         if not len(inputs):
             return
-        task = self.setting.task
-        if model.shares_loss:
-            squares = one_by_one(model, inputs, targets, task)
-        else:
-            if slopes is None:
-                mean = output_gradient(model.predict(inputs), lambda out: task.loss(out, targets))
-                slopes = mean * len(inputs)
-            squares = model.squared_gradient(inputs, slopes)
-        so_far = fitted(self._squares, model.parameters)
+        squares = fisher_diagonal(model, inputs, targets, self.setting.task.loss)
+        so_far = fitted_to(model, self._squares)
         self._squares = {name: so_far[name] + squares[name] for name in squares}
         self._samples += len(inputs)
-
-
-def one_by_one(
-    model: "Model", inputs: "Tensor", targets: "Tensor", task: Task
-) -> "dict[str, Tensor]":
-    """Return the summed squares of each sample's gradient, where a batch has one loss."""
-    squares = {name: values.new_zeros(values.shape) for name, values in model.parameters.items()}
-    for place in range(len(inputs)):
-        one = slice(place, place + 1)
-        model.backward(task.loss(model.forward(inputs[one]), targets[one]))
-        for name, gradient in gradients(model).items():
-            squares[name].addcmul_(gradient, gradient)
-    return squares

@@ -48,4 +48,4 @@ class ICaRLNorm(Distilled):
     def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
         """Start from the last weights, but for eta."""
         if self._restarts_eta and self._every.begins:
-            model.parameters["eta"].fill_(1)
+            model.head.eta.fill_(1)

@@ -94,7 +94,7 @@ class LUCIR(Taught):
 
     def frozen_rows(self, model: "Model") -> dict[str, int]:
         """Return the weights of old classes."""
-        return {"weight": self._teacher.classes}
+        return {"head.weight": self._teacher.classes}
 
     def compute_loss(self, batch: Batch) -> "Tensor":
         """Return the task loss, the distance of features and the margin."""
@@ -114,16 +114,16 @@ class LUCIR(Taught):
     def _imprint(self, model: "Model", new: View, budget: Budget) -> None:
         import torch  # loaded when it is needed
 
-        from onward.models.cosine import directions
+        from onward.models.heads import unit_vectors
 
-        weight, size = model.parameters["weight"], self.setting.recipe.batch_size
+        weight, size = model.head.weight, self.setting.recipe.batch_size
         length = weight[: self._known].norm(dim=1).mean()
         for label in range(self._known, model.classes):
             here = np.flatnonzero(new.newest == label)[:_IMPRINTED_ON]
             if len(here):
                 view = new.of(new.rows[here], new.labels[here])
-                units, _ = directions(torch.from_numpy(features_of(model, view, budget, size)))
-                mean, _ = directions(units.mean(0, keepdim=True))
+                units = unit_vectors(torch.from_numpy(features_of(model, view, budget, size)))
+                mean = unit_vectors(units.mean(0, keepdim=True))
                 weight[label] = mean[0] * length
 
     def _ahead(self, batch: Batch) -> "Tensor":
@@ -132,13 +132,14 @@ class LUCIR(Taught):
 
         old = self._teacher.classes
         targets = batch.targets if batch.targets.ndim == 1 else batch.targets.max(1).values
-        replayed = torch.from_numpy(batch.positions >= self._new) & (targets < old)
+        old_samples = torch.from_numpy(batch.positions >= self._new).to(targets.device)
+        replayed = old_samples & (targets < old)
         here = replayed.nonzero()[:, 0]
         closest = min(self._hardest, batch.outputs.shape[1] - old)
         if not len(here) or not closest:
             return torch.zeros((), device=targets.device)
         # As in the released code, the scale of the logits is a constant here.
-        cosines: Tensor = batch.outputs[here] / batch.model.parameters["eta"].detach()
+        cosines: Tensor = batch.outputs[here] / batch.model.head.eta.detach()
         near = cosines[:, old:].topk(closest, dim=1).values
         margin = self._margin - cosines.gather(1, targets[here, None]) + near
         return margin.clamp(min=0).mean()
@@ -146,7 +147,6 @@ class LUCIR(Taught):
 
 def feature_distance(features: "Tensor", before: "Tensor") -> "Tensor":
     """Return 1 − cos of features and those of before, as a mean over rows."""
-    from onward.models.cosine import directions  # torch, when it is needed
+    from onward.models.heads import unit_vectors  # torch, when it is needed
 
-    (units, _), (goals, _) = directions(features), directions(before)
-    return 1 - (units * goals).sum(1).mean()
+    return 1 - (unit_vectors(features) * unit_vectors(before)).sum(1).mean()

@@ -7,7 +7,7 @@ from onward.errors import OnwardError
 from onward.fit import CLASS_OUTPUTS
 from onward.train.every import Every
 from onward.train.method import Batch, Method, TrainingSet
-from onward.train.remembered import MOST, Remembered
+from onward.train.output_cache import MOST_NUMBERS, OutputCache
 from onward.train.teacher import Teacher
 from onward.types import View
 
@@ -65,14 +65,16 @@ class LwF(Method):
         self._teachers = 0
         self._teacher = Teacher()
         # Through one call of `learn`, what the teacher says about samples that do not vary.
-        self._said: Remembered | None = None
+        self._said: OutputCache | None = None
 
     def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples; once there is a teacher, each is looked at twice."""
         recipe, classes = self.setting.recipe, self._teacher.classes
-        recalls = recipe.augment == "none" and recipe.epochs > 1 and len(new) * classes <= MOST
+        recalls = (
+            recipe.augment == "none" and recipe.epochs > 1 and len(new) * classes <= MOST_NUMBERS
+        )
         recalls = recalls and CLASS_OUTPUTS not in self.setting.task.lacks
-        self._said = Remembered(len(new), classes) if self._teachers and recalls else None
+        self._said = OutputCache(len(new), classes) if self._teachers and recalls else None
         return TrainingSet(new, epoch=len(new), forward_passes=2 if self._teachers else 1)
 
     @property

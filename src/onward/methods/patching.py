@@ -165,7 +165,7 @@ def _begun(before: "Tensor", now: "Tensor") -> "Tensor":
 def _set(
     model: "Model", before: "dict[str, Tensor]", learned: "dict[str, Tensor]", share: float
 ) -> None:
-    for name, values in {**model.parameters, **model.buffers}.items():
+    for name, values in model.state_dict().items():
         # A count cannot be mixed, and at 1 rounding is to change nothing.
         if share == 1 or not values.is_floating_point():
             values.copy_(learned[name])

@@ -16,7 +16,7 @@ from onward.train.recipe import Recipe
 from onward.types import Array, Rows, Setting, View
 
 if TYPE_CHECKING:
-    from onward.models.linear import LinearProbe
+    from onward.models.classifier import Classifier
     from onward.train.moco import Moco
 
 # CLEAR's linear layer, in the epochs that are enough for a few hundred samples.
@@ -89,7 +89,7 @@ class PretrainProbe:
         self._epochs = setting.recipe.epochs if epochs is None else epochs
         self._side = 0
         self._moco: Moco | None = None
-        self._probe: LinearProbe | None = None
+        self._probe: Classifier | None = None
         self._scale: tuple[Array, Array] | None = None
         self._calls = 0
         self._steps_done = 0
@@ -142,7 +142,7 @@ class PretrainProbe:
             "probe": {},
         }
         if self._probe is not None and self._scale is not None:
-            weights = {name: p.numpy() for name, p in self._probe.parameters.items()}
+            weights = {name: p.numpy() for name, p in self._probe.head.state_dict().items()}
             state["probe"] = {
                 "classes": self._probe.classes,
                 "weights": weights,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from onward.budget import Budget
 from onward.train.anchored import Anchored
 from onward.train.method import Batch
-from onward.train.weights import copied, fitted
+from onward.train.weights import copied, fitted_to
 from onward.types import View
 
 if TYPE_CHECKING:
@@ -58,26 +58,26 @@ class SI(Anchored):
         self._work: dict[str, torch.Tensor] = {}
         self._moved: dict[str, torch.Tensor] = {}
         self._before: dict[str, torch.Tensor] = {}
-        self._slope: dict[str, torch.Tensor] = {}
+        self._gradients: dict[str, torch.Tensor] = {}
 
     def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
         """Start from the last weights, with room for what new ones will do."""
         parts = (self._work, self._moved)
-        self._work, self._moved = (fitted(part, model.parameters) for part in parts)
+        self._work, self._moved = (fitted_to(model, part) for part in parts)
 
     def on_after_backward(self, batch: Batch) -> None:
         """Note where this step begins, and add the pull towards the anchor."""
         self._account(batch.model)
         self._before = copied(batch.model)
-        parameters = batch.model.parameters.items()
-        self._slope = {name: p.grad.clone() for name, p in parameters if p.grad is not None}
+        parameters = batch.model.named_parameters()
+        self._gradients = {name: p.grad.clone() for name, p in parameters if p.grad is not None}
         self._anchor.pull(batch.model)
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Add up who did the work, and set the anchor here."""
         self._account(model)
         if self._every.due(len(new)):
-            importance = fitted(self._anchor.importance, model.parameters)
+            importance = fitted_to(model, self._anchor.importance)
             for name, work in self._work.items():
                 importance[name] += work.clamp(min=0) / (self._moved[name] ** 2 + self._epsilon)
             self._anchor.move(model, importance)
@@ -85,8 +85,9 @@ class SI(Anchored):
 
     def _account(self, model: "Model") -> None:
         """Add the step that has just been made, if there was one."""
-        for name, slope in self._slope.items():
-            move = model.parameters[name] - self._before[name]
-            self._work[name] -= slope * move
+        parameters = dict(model.named_parameters())
+        for name, gradient in self._gradients.items():
+            move = parameters[name] - self._before[name]
+            self._work[name] -= gradient * move
             self._moved[name] += move
-        self._before, self._slope = {}, {}
+        self._before, self._gradients = {}, {}

@@ -70,18 +70,24 @@ _NETWORK = ("side", "weights")
 _IMAGENET: Mapping[str, Any] = {"takes": _NETWORK, "of_imagenet": True}
 _CLIP = ("weights", "recomputes")
 
+
+def _resnet(depth: int) -> ModelCard:
+    place = "onward.models.torchvision_resnet:resnet"
+    return ModelCard(f"resnet{depth}", place, fixed={"depth": depth}, **_IMAGENET)
+
+
 MODELS = Catalogue(
     "model",
     {
         card.name: card
         for card in (
-            ModelCard("linear", "onward.models.heads:linear", reads="numbers"),
-            ModelCard("mlp", "onward.models.mlp:MLP", reads="numbers", takes=("hidden",)),
-            ModelCard("convnet", "onward.models.convnet:ConvNet", takes=_NETWORK),
-            ModelCard("resnet18", "onward.models.torchvision_resnet:ResNet18", **_IMAGENET),
-            ModelCard("resnet32", "onward.models.resnet32:ResNet32", takes=_NETWORK),
-            ModelCard("resnet50", "onward.models.torchvision_resnet:ResNet50", **_IMAGENET),
-            ModelCard("resnet50d", "onward.models.resnet50d:ResNet50D", **_IMAGENET),
+            ModelCard("linear", "onward.models.classifier:linear_probe", reads="numbers"),
+            ModelCard("mlp", "onward.models.classifier:mlp", reads="numbers", takes=("hidden",)),
+            ModelCard("convnet", "onward.models.convnet:convnet", takes=_NETWORK),
+            _resnet(18),
+            ModelCard("resnet32", "onward.models.resnet32:resnet32", takes=_NETWORK),
+            _resnet(50),
+            ModelCard("resnet50d", "onward.models.resnet50d:resnet50d", **_IMAGENET),
             *(
                 ModelCard(name, f"onward.models.{place}", gives="boxes", takes=_NETWORK)
                 for name, place in {

@@ -22,6 +22,8 @@ _PARALLEL = "module."
 # Layers of a ResNet that is a plain sequence of its parts.
 _NUMBERED = {"0": "conv1", "1": "bn1", "4": "layer1", "5": "layer2", "6": "layer3", "7": "layer4"}
 _NAMED = 3
+# What torchvision and timm call the last layer of a classifier.
+_LAST_LAYERS = ("fc.", "classifier.", "head.fc.", "head.weight", "head.bias", "heads.head.")
 # How many batches a statistic was made of: files of early torch lack it, nothing reads it.
 _COUNT = "num_batches_tracked"
 
@@ -118,6 +120,19 @@ def fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
         if name.endswith(_COUNT)
     }
     network.load_state_dict({**weights, **counts}, assign=True)
+
+
+def load_backbone(backbone: nn.Module, path: Path) -> None:
+    """Load a file's weights into a backbone; those of its last layer are left out.
+
+    The last layer has other classes. It is what the file has and the backbone lacks, by the names
+    that torchvision and timm use.
+    """
+    read = unwrapped(read_weights(path))
+    inner = {name: value for name, value in read.items() if not name.startswith(_LAST_LAYERS)}
+    require_fit(backbone, inner, path, of=type(backbone).__name__)
+    counts = {n: v for n, v in backbone.state_dict().items() if n.endswith(_COUNT)}
+    backbone.load_state_dict({**inner, **counts})
 
 
 def require_fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path, *, of: str) -> None:

@@ -16,7 +16,6 @@ from onward.models.clip import Clip
 from onward.models.clip_architecture import architecture_of
 from onward.models.clip_config import CONFIGS, ClipConfig
 from onward.models.open_clip_loader import open_clip
-from onward.models.shared import overwrite
 from onward.results.read import check_checkpoint, checkpoints, read_spec
 from onward.results.schema import Progress, RunSpec
 from onward.results.state import load_state
@@ -57,7 +56,8 @@ def chosen_clip(
         See `named_clip`; only with a name.
     """
     chosen = _chosen(model, weights, pretrained)
-    wrong = [name for name, one in chosen.clip.parameters.items() if not torch.isfinite(one).all()]
+    parameters = chosen.clip.named_parameters()
+    wrong = [name for name, one in parameters if not torch.isfinite(one).all()]
     if wrong:
         raise OnwardError(
             f"expected finite weights, found NaN or infinity in {chosen.weights}: "
@@ -140,7 +140,9 @@ def _of_run(folder: Path) -> ChosenClip:
     check_checkpoint(saved[-1])
     state = load_state(saved[-1] / "learner")
     clip = named_clip(name)
-    overwrite(clip, to_tensors(state["parameters"] | state["buffers"]))
+    # Older checkpoints have parameters and buffers apart, without the name of the module.
+    weights = state["model"] if "model" in state else state["parameters"] | state["buffers"]
+    clip.net.load_state_dict({n.removeprefix("net."): v for n, v in to_tensors(weights).items()})
     words = f"those of the run {spec.method}, seed {spec.seed}, in {folder}"
     return ChosenClip(clip, name, words, _learned_upto(saved[-1], spec))
 

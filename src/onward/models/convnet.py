@@ -1,32 +1,39 @@
 """A small network of five convolutions, for images of 32 pixels."""
 
 import itertools
+from typing import Any
 
+import torch
 from torch import nn
 
-from onward.models.network import Network
+from onward.models.classifier import Classifier, image_classifier
 from onward.models.pixels import ANY_IMAGES
+from onward.models.shared import init_convolutions
 
 _WIDTHS = (3, 16, 32, 64, 96, 96)
 _STRIDES = (1, 2, 2, 2, 1)
 
 
-class ConvNet(Network):
-    """Five convolutions with batch normalisation, 16 to 96 channels wide: 163,000 weights.
+def convnet(
+    shape: tuple[int, ...], classes: int, generator: torch.Generator, **options: Any
+) -> Classifier:
+    """Make five convolutions with batch normalization, 16 to 96 channels wide: 163,000 weights.
 
-    What a processor trains online within seconds.
+    A CPU trains it online within seconds.
     """
+    return image_classifier(
+        _backbone, shape, classes, generator, name="ConvNet", scale=ANY_IMAGES, **options
+    )
 
-    NAME = "ConvNet"
-    FEATURES = _WIDTHS[-1]
-    SCALE = ANY_IMAGES
 
-    def _body(self) -> nn.Module:
-        layers: list[nn.Module] = []
-        for (before, width), stride in zip(itertools.pairwise(_WIDTHS), _STRIDES, strict=True):
-            layers += [
-                nn.Conv2d(before, width, 3, stride, padding=1, bias=False),
-                nn.BatchNorm2d(width),
-                nn.ReLU(),
-            ]
-        return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten())
+def _backbone() -> nn.Module:
+    layers: list[nn.Module] = []
+    for (before, width), stride in zip(itertools.pairwise(_WIDTHS), _STRIDES, strict=True):
+        layers += [
+            nn.Conv2d(before, width, 3, stride, padding=1, bias=False),
+            nn.BatchNorm2d(width),
+            nn.ReLU(),
+        ]
+    backbone = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    init_convolutions(backbone, "fan_out")
+    return backbone

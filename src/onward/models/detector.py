@@ -1,9 +1,8 @@
 """Any region-based detector of torchvision's parts, trained by autograd."""
 
 import copy
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from torch import nn
@@ -11,22 +10,23 @@ from torch.nn import functional
 
 from onward.errors import OnwardError
 from onward.models.balanced_sampler import BalancedSampler
+from onward.models.model import Model
 from onward.models.pixels import Scale, normalised, scale_of
-from onward.models.shared import Trained, drawing_from, few, forward_macs, gradients_of, overwrite
+from onward.models.shared import drawing_from, few, forward_macs
 from onward.models.sight import Sight
 
 # COCO's limit of what is counted in an image.
 _MOST = 100
 # How many images are looked at together where nothing is learned.
 _AT_A_TIME = 16
-_LAST = "roi_heads.box_predictor."
+_LAST = "net.roi_heads.box_predictor."
 
 
-class Detector(Trained):
+class Detector(Model):
     """Abstract: finds boxes in images of bytes; scaling and normalisation are part of it.
 
-    The outputs of `forward` are a `Sight`, whose `loss` brings its own graph, so `backward` takes
-    that number in place of a slope. Those of `predict` are rows of class, score and corners.
+    The outputs of `forward` are a `Sight`, which computes its own loss. Those of `predict` are rows
+    of class, score and corners.
 
     Each one says by class attributes how images are brought to it, and makes its parts.
 
@@ -55,9 +55,11 @@ class Detector(Trained):
     STRIDE: int
     # As torchvision does: 800 and 1,333 pixels.
     LONGEST = 5 / 3
-    # Its images share one loss, whose graph goes through all of them.
-    mixes = True
-    shares_loss = True
+    # Its images share one loss.
+    uses_batch_statistics = True
+    is_detector = True
+    mean: torch.Tensor
+    std: torch.Tensor
 
     def __init__(
         self,
@@ -69,6 +71,7 @@ class Detector(Trained):
         side: int | None = None,
         weights: str | None = None,
     ) -> None:
+        super().__init__()
         if len(shape) != 3 or shape[2] != 3:
             raise OnwardError(
                 f"expected images (height, width, 3 colours) for {self.NAME}, found inputs of the "
@@ -78,97 +81,68 @@ class Detector(Trained):
             raise OnwardError(f"expected a linear head for {self.NAME}, found {head!r}")
         self._side = side or self.SIDE
         self._weights = None if weights is None else Path(weights).expanduser()
-        self._scale = scale_of(self.SCALE)
-        self._take(self._made(classes, generator))
-        self._features: torch.Tensor | None = None
+        for name, values in zip(("mean", "std"), scale_of(self.SCALE), strict=True):
+            self.register_buffer(name, values, persistent=False)
+        self.net = self._made(classes, generator)
         self.macs = self._count_macs(shape)
 
     @property
-    def features(self) -> torch.Tensor:
-        """The mean of the coarsest map of the last `forward`."""
-        if self._features is None:
-            raise RuntimeError("features were asked for before forward")
-        return self._features
-
-    @property
-    def head(self) -> dict[str, torch.Tensor]:
+    def class_rows(self) -> dict[str, torch.Tensor]:
         """The rows of the last layer by class, each with its four corners; not the background's."""
         known = 1 + self.classes
         return {
-            name: values.view(known, len(values) // known, *values.shape[1:])[1:]
-            for name, values in self.parameters.items()
+            name: values.detach().view(known, len(values) // known, *values.shape[1:])[1:]
+            for name, values in self.named_parameters()
             if name.startswith(_LAST)
         }
 
     @property
     def classes(self) -> int:
         """How many classes it knows."""
-        return int(self._net.roi_heads.box_predictor.cls_score.out_features) - 1
+        return int(self.net.roi_heads.box_predictor.cls_score.out_features) - 1
 
-    def reset(self, generator: torch.Generator) -> None:
-        """Draw all weights anew, or begin again with those of the file."""
-        overwrite(self, self._made(self.classes, generator).state_dict())
+    def init_weights(self, generator: torch.Generator) -> None:
+        """Initialize all weights anew, or load those of the file again."""
+        self.net.load_state_dict(self._made(self.classes, generator).state_dict())
 
-    def grow(self, classes: int, generator: torch.Generator) -> None:
-        """Make room for this many classes in the last layer; those known before keep theirs."""
+    def add_classes(self, classes: int, generator: torch.Generator) -> None:
+        """Extend the last layer to this many classes; known ones keep their weights."""
         if classes > self.classes:
-            before = self._net.roi_heads.box_predictor
+            before = self.net.roi_heads.box_predictor
             with drawing_from(generator):
-                after = self._predictor(classes)
+                self._set_classes(classes)
+            after = self.net.roi_heads.box_predictor
             with torch.no_grad():
                 for mine, theirs in zip(after.parameters(), before.parameters(), strict=True):
                     mine[: len(theirs)] = theirs
-            self._net.roi_heads.box_predictor = after
-            self._take(self._net)
 
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return what is found: (images, 100, 6) of class, score and corners, class -1 behind."""
-        with torch.no_grad():
-            return torch.cat(
-                [self._look(some).detections(_MOST) for some in few(inputs, _AT_A_TIME)]
-            )
+        with self.evaluating():
+            return torch.cat([self(some).detections(_MOST) for some in few(inputs, _AT_A_TIME)])
 
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the mean of the coarsest map."""
-        with torch.no_grad():
-            return torch.cat([self._look(some).features for some in few(inputs, _AT_A_TIME)])
+        with self.evaluating():
+            return torch.cat([self(some).features for some in few(inputs, _AT_A_TIME)])
 
-    def forward(self, inputs: torch.Tensor) -> Any:
-        """Return a `Sight`, what is seen in a batch, with its graph."""
-        with torch.enable_grad():
-            found = self._look(inputs, training=True)
-        self._features = found.features.detach()
+    def forward(self, inputs: torch.Tensor) -> Sight:
+        """Return what is found in a batch: maps and proposals, from which losses are computed."""
+        images = normalised(inputs, (self.mean, self.std))
+        height, width = images.shape[2:]
+        size = self._scaled(height, width)
+        if size != (height, width):
+            images = functional.interpolate(images, size, mode="bilinear", align_corners=False)
+        below, beside = (-side % self.STRIDE for side in size)
+        found = Sight(
+            self.net,
+            functional.pad(images, (0, beside, 0, below)),
+            size,
+            (size[0] / height, size[1] / width),
+            inputs,
+        )
+        self.features = found.features
         return found
-
-    def sees(self, inputs: torch.Tensor) -> Sight:
-        """Return what is seen in a batch, without a graph: what a teacher is asked."""
-        with torch.no_grad():
-            return self._look(inputs)
-
-    def backward(self, slope: torch.Tensor, feature_slope: torch.Tensor | None = None) -> None:
-        """Set the gradient of a loss on all parameters that it depends on."""
-        if feature_slope is not None:
-            raise OnwardError(f"expected no slope at the features of {self.NAME}, found one")
-        for name, gradient in gradients_of(self._net, slope, again=True).items():
-            self.parameters[name].grad = gradient
-
-    def forget(self) -> None:
-        """Let go of the last features."""
-        self._features = None
-
-    def squared_gradient(self, inputs: torch.Tensor, slopes: torch.Tensor) -> NoReturn:
-        """Raise: there are no slopes by sample, since images share one loss."""
-        raise OnwardError("expected a loss of its own for each image, found one for all of them")
-
-    def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> "Detector":
-        """Return a detector with other weights and statistics."""
-        other = copy.copy(self)
-        net = copy.deepcopy(self._net)
-        if classes != self.classes:
-            net.roi_heads.box_predictor = self._predictor(classes)
-        net.load_state_dict(weights)
-        other._take(net.requires_grad_(requires_grad=False))
-        return other
 
     def _parts(self, outputs: int) -> Any:
         """Make torchvision's detector with this many outputs, the background among them."""
@@ -191,32 +165,10 @@ class Detector(Trained):
             self._load(net, self._weights)
         return net
 
-    def _predictor(self, classes: int) -> Any:
-        last = self._net.roi_heads.box_predictor
-        return type(last)(last.cls_score.in_features, classes + 1)
-
-    def _take(self, net: Any) -> None:
-        """Show the weights without their graph: who changes them in place changes the detector."""
-        self._net = net
-        self.parameters = {name: p.detach() for name, p in net.named_parameters()}
-        self.buffers = dict(net.named_buffers())
-
-    def _look(self, inputs: torch.Tensor, *, training: bool = False) -> Sight:
-        if self._net.training != training:
-            self._net.train(training)
-        images = normalised(inputs, self._scale)
-        height, width = images.shape[2:]
-        size = self._scaled(height, width)
-        if size != (height, width):
-            images = functional.interpolate(images, size, mode="bilinear", align_corners=False)
-        below, beside = (-side % self.STRIDE for side in size)
-        return Sight(
-            self._net,
-            functional.pad(images, (0, beside, 0, below)),
-            size,
-            (size[0] / height, size[1] / width),
-            inputs,
-        )
+    def _set_classes(self, classes: int) -> None:
+        last = self.net.roi_heads.box_predictor
+        new = type(last)(last.cls_score.in_features, classes + 1)
+        self.net.roi_heads.box_predictor = new.to(last.cls_score.weight.device)
 
     def _scaled(self, height: int, width: int) -> tuple[int, int]:
         """Return what sides are scaled to."""
@@ -231,7 +183,8 @@ class Detector(Trained):
         height, width = self._scaled(*shape[:2])
         padded = height + -height % self.STRIDE, width + -width % self.STRIDE
         with torch.device("meta"):
-            return forward_macs(_Work(copy.deepcopy(self._net)).eval().to("meta"), (3, *padded))
+            work = _Work(copy.deepcopy(self.net)).eval().to("meta")
+            return forward_macs(work, torch.zeros(1, 3, *padded))
 
 
 class _Work(nn.Module):
@@ -239,12 +192,12 @@ class _Work(nn.Module):
 
     def __init__(self, net: Any) -> None:
         super().__init__()
-        self._net = net
+        self.net = net
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Run all parts on one image, the last one on as many proposals as there may be."""
-        rpn, heads = self._net.rpn, self._net.roi_heads
-        maps = [*self._net.backbone(images).values()]
+        rpn, heads = self.net.rpn, self.net.roi_heads
+        maps = [*self.net.backbone(images).values()]
         rpn.head(maps)
         grid = heads.box_roi_pool.output_size
         proposals = torch.zeros(rpn.post_nms_top_n(), maps[0].shape[1], *grid)

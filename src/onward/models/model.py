@@ -1,92 +1,112 @@
-"""What the gradient learner needs of a model."""
+"""The base class of models: a torch module whose classes can become more."""
 
-from collections.abc import Mapping
-from typing import Protocol
+import copy
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
 
 import torch
+from torch import nn
 
 
-class Model(Protocol):
-    """A function with weights, its gradient, and its cost.
+class Model(nn.Module):
+    """Abstract: a `torch.nn.Module` with what continual learning needs beside `forward`.
 
-    ``parameters`` are learned by descent; ``buffers`` (running means, say) move along and are as
-    much part of the model. ``head`` are the rows of the last layer, one per class; where outputs
-    are classes its weight is called ``weight``, and what lies below it are the features. Training
-    and predicting are two verbs, since some models do not do the same in both.
+    In training mode `forward` keeps the inputs of the last layer in ``features``, with their graph.
+    ``class_rows`` are the parameters with one row per class.
     """
 
-    @property
-    def parameters(self) -> dict[str, torch.Tensor]:
-        """What is learned by descent, by name."""
-
-    @property
-    def buffers(self) -> dict[str, torch.Tensor]:
-        """What moves along, by name."""
-
-    @property
-    def mixes(self) -> bool:
-        """Whether the samples of a batch that is trained on are more than so many single ones.
-
-        Batch normalisation mixes them: what is made of one then depends on the others.
-        """
-
-    @property
-    def shares_loss(self) -> bool:
-        """Whether a batch has one loss, a number with its graph, and no slopes by sample."""
-
-    @property
-    def features(self) -> torch.Tensor:
-        """What the head was given in the last `forward`."""
-
-    @property
-    def head(self) -> Mapping[str, torch.Tensor]:
-        """The last layer as rows, one per class, by parameter: who changes them changes it."""
+    # Whether a batch's samples depend on each other in training, by batch normalization or a loss.
+    uses_batch_statistics = False
+    # Whether outputs are a `DetectorOutput`, which computes its own loss, instead of a tensor.
+    is_detector = False
+    macs: int
+    """Multiply-accumulates of one forward pass of one sample."""
+    features: Any = None
+    head: Any
+    """The last layer of a classifier."""
+    net: Any
+    """The network of a detector or a CLIP."""
 
     @property
     def classes(self) -> int:
-        """How many classes it knows."""
+        """The number of classes."""
+        raise NotImplementedError
 
     @property
-    def macs(self) -> int:
-        """Multiply-accumulates of one forward pass of one sample."""
+    def class_rows(self) -> Mapping[str, torch.Tensor]:
+        """The parameters with one row per class, by name."""
+        raise NotImplementedError
 
     @property
     def size(self) -> int:
         """The number of parameters."""
+        return sum(parameter.numel() for parameter in self.parameters())
 
-    def reset(self, generator: torch.Generator) -> None:
-        """Draw all weights anew."""
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return next(self.parameters()).device
 
-    def grow(self, classes: int, generator: torch.Generator) -> None:
-        """Make room for this many classes; those known before keep their weights."""
+    @property
+    def is_random(self) -> bool:
+        """Whether training draws random numbers: dropout or stochastic depth."""
+        return any(
+            max(getattr(module, "p", 0) or 0, getattr(module, "drop_prob", 0) or 0) > 0
+            for module in self.modules()
+            if "Drop" in type(module).__name__ or "StochasticDepth" in type(module).__name__
+        )
+
+    def init_weights(self, generator: torch.Generator) -> None:
+        """Initialize all weights anew, or load those of the file again."""
+        raise NotImplementedError
+
+    def add_classes(self, classes: int, generator: torch.Generator) -> None:
+        """Extend the last layer to this many classes; known ones keep their weights."""
+        raise NotImplementedError
 
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return the outputs; change nothing, remember nothing."""
+        """Return the outputs in evaluation mode, without a graph."""
+        raise NotImplementedError
 
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return the features; change nothing, remember nothing."""
+        """Return the features in evaluation mode, without a graph."""
+        raise NotImplementedError
 
-    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return the outputs for a step of training, and remember what `backward` needs."""
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """Be in evaluation mode, without gradients, and in the mode of before afterwards."""
+        training = self.training
+        self.eval()
+        try:
+            with torch.no_grad():
+                yield
+        finally:
+            self.train(training)
 
-    def backward(self, slope: torch.Tensor, feature_slope: torch.Tensor | None = None) -> None:
-        """Turn a slope at the last outputs into a gradient on every parameter.
+    def continue_backward(self) -> None:
+        """Continue after ``loss.backward()``, for models whose outputs are leaves of the graph."""
 
-        A loss that looks at the features too has a slope there, which is added. It may be called
-        more than once for the same outputs.
-        """
+    def clear_graph(self) -> None:
+        """Release the features of the last `forward`, and the graph with them."""
+        self.features = None
 
-    def forget(self) -> None:
-        """Let go of what `forward` remembered: samples may not outlive their call."""
+    def teacher_copy(self, weights: Mapping[str, torch.Tensor], classes: int) -> Self:
+        """Return a copy with the weights of an earlier state dict, for evaluation only."""
+        features, self.features = self.features, None  # a graph cannot be copied
+        try:
+            teacher = copy.deepcopy(self)
+        finally:
+            self.features = features
+        teacher._set_classes(classes)
+        teacher.load_state_dict(dict(weights))
+        return teacher.eval().requires_grad_(requires_grad=False)
 
-    def squared_gradient(
-        self, inputs: torch.Tensor, slopes: torch.Tensor
-    ) -> dict[str, torch.Tensor]:
-        """Return, summed over samples, the square of each sample's own gradient.
+    def _set_classes(self, classes: int) -> None:
+        """Give the last layer room for exactly this many classes; its weights are set later."""
+        raise NotImplementedError
 
-        The slopes are those at these inputs' outputs, one row per sample. What is estimated from
-        a batch elsewhere is held fixed here: a sample's own gradient knows no other sample.
-        """
 
-    def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> "Model":
-        """Return a model with these parameters and buffers, that only predicts: a teacher."""
+def set_weights(model: Model, weights: Mapping[str, torch.Tensor]) -> None:
+    """Overwrite all parameters and buffers in place."""
+    model.load_state_dict(dict(weights))

@@ -1,17 +1,23 @@
 """The reduced ResNet-32 of IIRC, for images of 32 pixels."""
 
+from typing import Any
+
 import torch
 from torch import nn
 from torch.nn import functional
 
-from onward.models.network import Network
+from onward.models.classifier import Classifier, image_classifier
+from onward.models.shared import init_convolutions
 
 _WIDTHS = (16, 32, 64)
 _BLOCKS = 5
+_CIFAR100 = ((0.5071, 0.4866, 0.4409), (0.2009, 0.1984, 0.2023))
 
 
-class ResNet32(Network):
-    """Three stages of five blocks, 16, 32 and 64 channels wide, 64 features.
+def resnet32(
+    shape: tuple[int, ...], classes: int, generator: torch.Generator, **options: Any
+) -> Classifier:
+    """Make IIRC's ResNet-32: three stages of five blocks, 16, 32 and 64 channels wide.
 
     Where the shape changes, the shortcut is a convolution of one pixel. The last block ends without
     a ReLU, so that features have both signs.
@@ -21,16 +27,16 @@ class ResNet32(Network):
     He, Zhang, Ren and Sun, Deep Residual Learning for Image Recognition, CVPR 2016; as in
     Abdelsalam et al., IIRC, CVPR 2021.
     """
-
-    NAME = "ResNet-32"
-    FEATURES = _WIDTHS[-1]
-    # Of CIFAR-100.
-    SCALE = ((0.5071, 0.4866, 0.4409), (0.2009, 0.1984, 0.2023))
-    FAN = "fan_in"
-    NORMAL = True
-
-    def _body(self) -> nn.Module:
-        return _Trunk()
+    return image_classifier(
+        _Backbone,
+        shape,
+        classes,
+        generator,
+        name="ResNet-32",
+        scale=_CIFAR100,
+        normal=True,
+        **options,
+    )
 
 
 class _Block(nn.Module):
@@ -54,7 +60,7 @@ class _Block(nn.Module):
         return functional.relu(found) if self._relu else found
 
 
-class _Trunk(nn.Module):
+class _Backbone(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(3, _WIDTHS[0], 3, padding=1, bias=False)
@@ -66,6 +72,7 @@ class _Trunk(nn.Module):
                 blocks.append(_Block(before, width, 1 if before == width else 2, relu=not last))
                 before = width
         self.blocks = nn.Sequential(*blocks)
+        init_convolutions(self, "fan_in")
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return 64 features per image."""

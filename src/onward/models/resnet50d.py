@@ -3,17 +3,23 @@
 import itertools
 from typing import Any
 
+import torch
 from torch import nn
 
-from onward.models.torchvision_resnet import ResNet50
+from onward.models.classifier import Classifier, image_classifier
+from onward.models.pixels import IMAGENET
+from onward.models.shared import init_convolutions
+from onward.models.torchvision_resnet import resnet_backbone
 
 _STEM = 32
 
 
-class ResNet50D(ResNet50):
-    """Fifty layers, with three changes that cost next to nothing.
+def resnet50d(
+    shape: tuple[int, ...], classes: int, generator: torch.Generator, **options: Any
+) -> Classifier:
+    """Make ResNet-50-D: fifty layers, with three changes that cost next to nothing.
 
-    The first convolution of seven pixels is three of three; where a shortcut halves the picture,
+    The first convolution of seven pixels is three of three; where a shortcut halves the image,
     it takes the mean of four pixels before its convolution, which would skip three of them; and
     blocks halve it in their convolution of three pixels, as torchvision's already do.
 
@@ -22,27 +28,30 @@ class ResNet50D(ResNet50):
     He, Zhang, Zhang, Zhang, Xie and Li, Bag of Tricks for Image Classification with Convolutional
     Neural Networks, CVPR 2019.
     """
+    return image_classifier(
+        _backbone, shape, classes, generator, name="ResNet-50-D", scale=IMAGENET, **options
+    )
 
-    NAME = "ResNet-50-D"
 
-    def _body(self) -> nn.Module:
-        net: Any = super()._body()
-        widths, layers = (3, _STEM, _STEM, net.conv1.out_channels), []
-        for at, (before, width) in enumerate(itertools.pairwise(widths)):
-            layers += [
-                nn.Conv2d(before, width, 3, 1 if at else 2, padding=1, bias=False),
-                nn.BatchNorm2d(width),
-                nn.ReLU(),
-            ]
-        # The network goes on with the last normalisation and its ReLU.
-        net.conv1 = nn.Sequential(*layers[:-2])
-        for layer in (net.layer2, net.layer3, net.layer4):
-            shortcut = layer[0].downsample
-            convolution = shortcut[0]
-            layer[0].downsample = nn.Sequential(
-                nn.AvgPool2d(2, ceil_mode=True, count_include_pad=False),
-                nn.Conv2d(convolution.in_channels, convolution.out_channels, 1, bias=False),
-                shortcut[1],
-            )
-        made: nn.Module = net
-        return made
+def _backbone() -> nn.Module:
+    net: Any = resnet_backbone("resnet50")
+    widths, layers = (3, _STEM, _STEM, net.conv1.out_channels), []
+    for at, (before, width) in enumerate(itertools.pairwise(widths)):
+        layers += [
+            nn.Conv2d(before, width, 3, 1 if at else 2, padding=1, bias=False),
+            nn.BatchNorm2d(width),
+            nn.ReLU(),
+        ]
+    # The network goes on with the last normalisation and its ReLU.
+    net.conv1 = nn.Sequential(*layers[:-2])
+    for layer in (net.layer2, net.layer3, net.layer4):
+        shortcut = layer[0].downsample
+        convolution = shortcut[0]
+        layer[0].downsample = nn.Sequential(
+            nn.AvgPool2d(2, ceil_mode=True, count_include_pad=False),
+            nn.Conv2d(convolution.in_channels, convolution.out_channels, 1, bias=False),
+            shortcut[1],
+        )
+    init_convolutions(net, "fan_out")
+    made: nn.Module = net
+    return made

@@ -47,7 +47,7 @@ class Sight:
         down, across = scale
         self._net, self._inputs = net, inputs
         self._sizes = [size] * len(images)
-        self._scale = torch.tensor([across, down, across, down])
+        self._scale = images.new_tensor([across, down, across, down])
         self.maps: dict[str, torch.Tensor] = net.backbone(images)
         objectness, moves = net.rpn.head([*self.maps.values()])
         # Of each level, how many places times shapes there are.
@@ -90,7 +90,7 @@ class Sight:
             True boxes as the task kind ``boxes`` has them. Those of crowds are nothing to learn
             from and left out, as is usual.
         """
-        seed = zlib.crc32(self._inputs.contiguous().numpy().data)
+        seed = zlib.crc32(self._inputs.cpu().contiguous().numpy().data)
         for part in (self._net.rpn, self._net.roi_heads):
             part.fg_bg_sampler.seed = seed
         true = [self._as_truth(rows) for rows in targets]
@@ -103,7 +103,7 @@ class Sight:
         found = self._net.roi_heads.postprocess_detections(
             logits / self._net.temperature, moves, self.proposals, self._sizes
         )
-        rows = torch.zeros(len(self._sizes), most, 6)
+        rows = logits.new_zeros(len(self._sizes), most, 6)
         rows[..., 0] = -1
         for row, boxes, scores, labels in zip(rows, *found, strict=True):
             count = len(labels)

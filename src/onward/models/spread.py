@@ -28,9 +28,9 @@ class OwnRows:
 class Spread(Wrapped):
     """Works on this process's share of a batch, and has the outputs and gradients of all of it.
 
-    Everybody computes the slope of the whole batch from all outputs, goes back with the rows of the
-    own share, and the gradients are added up: what is learned is what one process would learn, also
-    where a loss compares every sample with every other one, and no mean over processes is taken.
+    Every process computes the loss of the whole batch from all outputs, continues backward with the
+    rows of its own share, and the gradients are added up: what is learned is what one process would
+    learn, also where a loss compares every sample with every other one.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Spread(Wrapped):
     """
 
     def __init__(self, inner: Model, crew: Crew) -> None:
-        if inner.mixes:
+        if inner.uses_batch_statistics or inner.is_random:
             raise OnwardError(
                 "expected a model whose samples do not depend on each other to share batches out "
                 "among processes, found one with batch normalisation or with boxes. Run it in one "
@@ -50,11 +50,16 @@ class Spread(Wrapped):
         super().__init__(inner)
         self._crew = crew
         self._samples = 0
+        self._own_outputs = self._outputs = torch.empty(0)
+        self._features: torch.Tensor | None = None
 
     @property
     def features(self) -> torch.Tensor:
-        """What the head was given in the last `forward`, of all samples."""
-        return self._crew.gather(self.inner.features, self._samples)
+        """The inputs of the last layer in the last `forward`, of all samples."""
+        if self._features is None:
+            own = self.inner.features.detach()
+            self._features = self._crew.gather(own, self._samples).requires_grad_()
+        return self._features
 
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the outputs of all samples."""
@@ -65,27 +70,49 @@ class Spread(Wrapped):
         return self._crew.gather(self.inner.embed(self._own(inputs)), len(inputs))
 
     def forward(self, inputs: Any) -> torch.Tensor:
-        """Return the outputs of all samples, and remember those of the own share."""
-        self._samples = len(inputs)
-        return self._crew.gather(self.inner.forward(self._own(inputs)), self._samples)
+        """Return the outputs of all samples, as a leaf of the graph."""
+        self._samples, self._features = len(inputs), None
+        self._own_outputs = self.inner(self._own(inputs))
+        every = self._crew.gather(self._own_outputs.detach(), self._samples)
+        self._outputs = every.requires_grad_(torch.is_grad_enabled())
+        return self._outputs
 
-    def backward(self, slope: torch.Tensor, feature_slope: torch.Tensor | None = None) -> None:
-        """Set the gradient of the whole batch on all parameters."""
+    def continue_backward(self) -> None:
+        """Add the gradient of the whole batch to all parameters."""
+        # What the loss has of parameters directly is the same in every process, and not added up.
+        direct = {name: p.grad for name, p in self.inner.named_parameters()}
+        self.inner.zero_grad()
         share = self._crew.share(self._samples)
-        self.inner.backward(slope[share], None if feature_slope is None else feature_slope[share])
-        found = [p for p in self.parameters.values() if p.grad is not None]
-        added = self._added([p.grad for p in found if p.grad is not None], self._samples)
-        for parameter, gradient in zip(found, added, strict=True):
-            parameter.grad = gradient
+        pairs = [(self._own_outputs, self._outputs.grad)]
+        if self._features is not None:
+            pairs.append((self.inner.features, self._features.grad))
+        continued = [
+            (tensor, gradient[share])
+            for tensor, gradient in pairs
+            if gradient is not None and tensor.requires_grad
+        ]
+        tensors, gradients = zip(*continued, strict=True)
+        torch.autograd.backward(tensors, gradients)
+        self.inner.continue_backward()
+        found = {n: p for n, p in self.inner.named_parameters() if p.grad is not None}
+        added = self._added([p.grad for p in found.values() if p.grad is not None], self._samples)
+        for (name, parameter), gradient in zip(found.items(), added, strict=True):
+            before = direct[name]
+            parameter.grad = gradient if before is None else gradient + before
 
-    def squared_gradient(
-        self, inputs: torch.Tensor, slopes: torch.Tensor
-    ) -> dict[str, torch.Tensor]:
-        """Return the squares of all samples."""
-        squares = self.inner.squared_gradient(
-            self._own(inputs), slopes[self._crew.share(len(slopes))]
-        )
-        return dict(zip(squares, self._added([*squares.values()], len(slopes)), strict=True))
+    def clear_graph(self) -> None:
+        """Release the last outputs and features."""
+        self._own_outputs = self._outputs = torch.empty(0)
+        self._features = None
+        self.inner.clear_graph()
+
+    def sum_over_ranks(self, tensors: list[torch.Tensor], samples: int) -> list[torch.Tensor]:
+        """Return the sums of tensors over all processes."""
+        return self._added(tensors, samples)
+
+    def share(self, samples: int) -> slice:
+        """Return this process's share of a batch."""
+        return self._crew.share(samples)
 
     def _own(self, inputs: Any) -> torch.Tensor:
         if isinstance(inputs, OwnRows):

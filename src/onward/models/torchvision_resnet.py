@@ -1,42 +1,41 @@
-"""torchvision's residual networks, trained from scratch on images."""
+"""torchvision's residual networks."""
 
+from functools import partial
 from typing import Any
 
+import torch
 from torch import nn
 
-from onward.models.network import Network
+from onward.models.classifier import Classifier, image_classifier
 from onward.models.pixels import IMAGENET
 from onward.models.torchvision_loader import torchvision
 
 
-class TorchvisionResNet(Network):
-    """Abstract: weights are drawn as torchvision draws them.
+def resnet(
+    shape: tuple[int, ...],
+    classes: int,
+    generator: torch.Generator,
+    *,
+    depth: int,
+    **options: Any,
+) -> Classifier:
+    """Make a ResNet of torchvision's, with its initialization, for bytes of images.
+
+    Eighteen layers are what CLEAR trains, fifty what IIRC trains on ImageNet.
 
     References
     ----------
     He, Zhang, Ren and Sun, Deep Residual Learning for Image Recognition, CVPR 2016.
     """
-
-    # What torchvision calls it.
-    MADE: str
-    SCALE = IMAGENET
-
-    def _body(self) -> nn.Module:
-        net: Any = getattr(torchvision().models, self.MADE)()
-        net.fc = nn.Identity()
-        made: nn.Module = net
-        return made
+    make = partial(resnet_backbone, f"resnet{depth}")
+    return image_classifier(
+        make, shape, classes, generator, name=f"ResNet-{depth}", scale=IMAGENET, **options
+    )
 
 
-class ResNet18(TorchvisionResNet):
-    """Eighteen layers, as CLEAR trains them."""
-
-    NAME, MADE = "ResNet-18", "resnet18"
-    FEATURES = 512
-
-
-class ResNet50(TorchvisionResNet):
-    """Fifty layers, as IIRC trains them on ImageNet."""
-
-    NAME, MADE = "ResNet-50", "resnet50"
-    FEATURES = 2048
+def resnet_backbone(name: str) -> nn.Module:
+    """Return a ResNet of torchvision's without its last layer."""
+    backbone: Any = getattr(torchvision().models, name)()
+    backbone.fc = nn.Identity()
+    made: nn.Module = backbone
+    return made

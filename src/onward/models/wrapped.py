@@ -19,9 +19,17 @@ class Wrapped:
             raise AttributeError(name)
         return getattr(self.inner, name)
 
-    def frozen(self, weights: Mapping[str, torch.Tensor], classes: int) -> Any:
-        """Return a model with other weights, inside a wrapper like this one."""
-        return self._around(self.inner.frozen(weights, classes))
+    def __call__(self, inputs: Any) -> torch.Tensor:
+        """Return the outputs."""
+        return self.forward(inputs)
+
+    def forward(self, inputs: Any) -> torch.Tensor:
+        """Return the outputs."""
+        raise NotImplementedError
+
+    def teacher_copy(self, weights: Mapping[str, torch.Tensor], classes: int) -> Any:
+        """Return a copy with earlier weights, inside a wrapper like this one."""
+        return self._around(self.inner.teacher_copy(weights, classes))
 
     def _around(self, inner: Model) -> Any:
         """Return a wrapper like this one around another model."""

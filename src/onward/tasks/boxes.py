@@ -37,6 +37,7 @@ class Boxes(AsTested, WithoutClasses):
     name: str = "boxes"
     headline: str = "map50"
     targets: ClassVar[str] = "boxes"
+    compares_samples: ClassVar[bool] = False
     lacks: ClassVar[Mapping[str, str]] = {
         CLASS_OUTPUTS: "a detector says what is at each of many places",
         ONE_CLASS: "an image has boxes of many classes",

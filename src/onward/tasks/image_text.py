@@ -54,6 +54,7 @@ class ImageText(WithoutClasses):
     name: str = "image_text"
     headline: str = "recall1"
     targets: ClassVar[str] = "images and texts"
+    compares_samples: ClassVar[bool] = True
     lacks: ClassVar[Mapping[str, str]] = {
         PLACES: "a pair is one thing as a whole",
         CLASSES: "a pair of image and text belongs to no class",

@@ -34,6 +34,7 @@ class ManyLabels(AsTested):
 
     name: str = "many_labels"
     headline: str = "pw_jaccard"
+    compares_samples: ClassVar[bool] = False
     lacks: ClassVar[Mapping[str, str]] = {
         PLACES: "a sample is one thing as a whole",
         ONE_CLASS: "a sample has many labels",

@@ -30,6 +30,7 @@ class OneLabel(AsTested):
 
     name: str = "one_label"
     headline: str = "accuracy"
+    compares_samples: ClassVar[bool] = False
     lacks: ClassVar[Mapping[str, str]] = {PLACES: "a sample is one thing as a whole"}
     shown: ClassVar[Shown] = Shown("right answers", class_mean=CLASS_MEAN, right=np.equal)
 

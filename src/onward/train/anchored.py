@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 from onward.saved import Saved
 from onward.train.every import Every
 from onward.train.method import Method
-from onward.train.weights import copied, fitted
+from onward.train.weights import copied, fitted_to
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,7 +31,7 @@ class Anchor(Saved):
         """Add the penalty's gradient to the model's."""
         if not self._weights:
             return
-        for name, parameter in model.parameters.items():
+        for name, parameter in model.named_parameters():
             weights, importance = self._weights[name], self.importance[name]
             if parameter.grad is not None:
                 known = slice(len(weights)) if weights.ndim else ...
@@ -40,7 +40,7 @@ class Anchor(Saved):
 
     def move(self, model: "Model", importance: "Mapping[str, Tensor]") -> None:
         """Set the anchor at the model's weights."""
-        self._weights, self.importance = copied(model), fitted(importance, model.parameters)
+        self._weights, self.importance = copied(model), fitted_to(model, importance)
 
 
 class Anchored(Method):

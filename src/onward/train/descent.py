@@ -10,13 +10,12 @@ import torch
 from onward.budget import Budget, working
 from onward.crew import contained
 from onward.errors import BudgetSpentError, DivergedError
-from onward.models.bank import Bank, side_by_side
 from onward.models.model import Model
+from onward.models.probe_bank import Bank, side_by_side
 from onward.models.spread import OwnRows
 from onward.pairs import as_bytes
-from onward.train.backward import LossGradient, loss_gradient
-from onward.train.method import Batch, Method, TrainingSet
-from onward.train.optimizers import clip, optimizer
+from onward.train.method import Batch, Method, TrainingSet, require_scalar
+from onward.train.optimizers import optimizer
 from onward.train.recipe import Recipe
 from onward.train.steps import Inputs, Steps
 from onward.train.validation import Validation
@@ -68,7 +67,8 @@ class Descent:
         self.budget, self._recipe, self._after_step = budget, recipe, after_step
         self.validation, self._epochs = validation, epochs
         budget.declare(parameters=model.size)
-        self._optimizer = optimizer(model.parameters, recipe, velocity, method.frozen_rows(model))
+        parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
+        self._optimizer = optimizer(parameters, recipe, velocity, method.frozen_rows(model))
         self.steps = Steps(
             training,
             self.batch_size,
@@ -123,7 +123,7 @@ class Descent:
     @property
     def _moving(self) -> tuple[dict[str, torch.Tensor], ...]:
         """Everything that a step changes."""
-        return self.model.parameters, self.model.buffers, self.velocity
+        return self.model.state_dict(), self.velocity
 
     @property
     def rate(self) -> float:
@@ -140,18 +140,16 @@ class Descent:
         """Take no further step: this call of `learn` ends with an exception, the others go on."""
         self.failed = contained(error)
 
-    def check_finite(self, gradient: LossGradient) -> None:
-        """Check every few steps that the gradient of the loss is finite, before weights move."""
+    def check_finite(self, loss: torch.Tensor) -> None:
+        """Check every few steps that the loss is finite, before weights are updated."""
         if self.done % _CHECKED_EVERY and self.done + 1 < self.total:
             return
-        parts = (gradient.outputs, gradient.features, *gradient.parameters.values())
-        # A sum is finite only if all that it adds is, and takes a twentieth of asking each.
-        if not all(math.isfinite(float(part.detach().sum())) for part in parts if part is not None):
-            self.fail(self._divergence("the gradient of the loss"))
+        if not math.isfinite(float(loss.detach())):
+            self.fail(self._divergence("the loss"))
 
     def failure(self) -> Exception | None:
         """Return the exception that ended this call, also if weights are no longer finite."""
-        weights = self.model.parameters.values()
+        weights = self.model.parameters()
         if self.failed is None and not all(math.isfinite(float(w.sum())) for w in weights):
             self.fail(self._divergence("a weight"))
         return self.failed
@@ -180,7 +178,7 @@ class Descent:
         """Finish a step whose gradient is there."""
         self.method.on_after_backward(batch)
         if self._recipe.clip is not None:
-            clip(self.model.parameters, self._recipe.clip)
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._recipe.clip)
         self._optimizer.step(batch.lr)
         self.done += 1
         if self.done % self.steps.per_epoch == 0:
@@ -283,23 +281,20 @@ def _take_step(
     """Take one step on a batch; where one raises an exception, the others finish theirs."""
     bank.forward(inputs[:new] if flocks[0].leader.training.separate_replay else inputs)
     batches: list[Batch | None] = []
-    gradients: list[LossGradient | None] = []
     for place, (leader, _) in enumerate(flocks):
-        batch = gradient = None
+        batch = None
         try:
             outputs, rate = bank.outputs(place), leader.rate
             batch = Batch(leader.model, inputs, outputs, targets, new, positions, rate)
-            gradient = loss_gradient(leader.method.compute_loss, batch)
-            leader.check_finite(gradient)
-            bank.backward(place, gradient.outputs, gradient.features)
+            with torch.enable_grad():
+                loss = require_scalar(leader.method.compute_loss(batch))
+            leader.check_finite(loss)
+            bank.backward(place, loss)
         except Exception as error:  # noqa: BLE001 (`failure` returns it)
             leader.fail(error)
         batches.append(batch)
-        gradients.append(gradient)
-    bank.gradients()
-    for flock, batch, gradient in zip(flocks, batches, gradients, strict=True):
-        if gradient is not None:
-            gradient.add_parameter_terms(flock.leader.model)
+    bank.finish_backward()
+    for flock, batch in zip(flocks, batches, strict=True):
         flock.move(batch)
 
 

@@ -105,5 +105,5 @@ def features_of(model: "Model", view: View, budget: Budget, size: int) -> Array:
     for start in range(0, len(view), size):
         inputs = torch.from_numpy(as_bytes(np.array(view.inputs(slice(start, start + size)))))
         budget.spend(macs=model.macs * len(inputs))
-        found.append(model.embed(inputs).numpy().copy())
+        found.append(model.embed(inputs.to(model.device)).cpu().numpy().copy())
     return np.concatenate(found)

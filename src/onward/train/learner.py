@@ -12,9 +12,8 @@ from onward.budget import Budget, working
 from onward.crew import contained, crew
 from onward.errors import DamagedFolderError, OnwardError
 from onward.models import MODELS
-from onward.models.in_parts import InParts
-from onward.models.model import Model
-from onward.models.shared import overwrite
+from onward.models.gradient_cache import GradientCache
+from onward.models.model import Model, set_weights
 from onward.models.spread import Spread
 from onward.results.state import load_state, save_state
 from onward.saved import to_arrays, to_tensors
@@ -82,8 +81,7 @@ class GradientLearner:
             "steps_done": None if descent is None else descent.done,
             "shape": list(self._shape),
             "classes": self._model.classes,
-            "parameters": to_arrays(self._model.parameters),
-            "buffers": to_arrays(self._model.buffers),
+            "model": to_arrays(self._model.state_dict()),
             "validation": {} if descent is None else descent.validation.state(),
             "velocity": to_arrays(self._velocity if descent is None else descent.velocity),
             "method": self.method.state() if descent is None else self._method_before,
@@ -98,7 +96,7 @@ class GradientLearner:
             self._calls = state["calls"]
             self._shape = tuple(state["shape"])
             self._model = self._new_model(state["classes"])
-            overwrite(self._model, to_tensors(state["parameters"] | state["buffers"]))
+            set_weights(self._model, to_tensors(state["model"]))
             self.method.restore(state["method"])
             self._velocity = to_tensors(state["velocity"]) if self._recipe.goes_on else {}
             self._interrupted = None if state["steps_done"] is None else state
@@ -149,11 +147,11 @@ class GradientLearner:
         descent = self._descent
         if descent is None:
             return
-        descent.model.forget()
+        descent.model.clear_graph()
         if error := descent.failure():
             raise error
         if crew().size > 1:
-            weights = descent.model.parameters.values()
+            weights = descent.model.parameters()
             crew().require_alike(sum(float(w.sum(dtype=torch.float64)) for w in weights))
         descent.validation.settle()
         self.method.on_learn_end(descent.model, view, budget)
@@ -167,7 +165,7 @@ class GradientLearner:
         if self._model is None:
             self._shape = view.input_shape
             self._model = self._new_model(classes)
-        self._model.grow(classes, self._generator())
+        self._model.add_classes(classes, self._generator())
         return self._model
 
     def _new_model(self, classes: int) -> Model:
@@ -183,7 +181,7 @@ class GradientLearner:
         head = self.method.head
         model = card(self._shape, classes, self._generator(), head=head, **options)
         if self._recipe.at_once is not None:
-            model = cast("Model", InParts(model, self._recipe.at_once))
+            model = cast("Model", GradientCache(model, self._recipe.at_once))
         return cast("Model", Spread(model, crew())) if crew().size > 1 else model
 
     def _generator(self) -> torch.Generator:

@@ -96,10 +96,11 @@ class Batch:
     positions: Rows
     lr: float = 1.0
 
-    @cached_property
+    @property
     def features(self) -> "torch.Tensor":
-        """The inputs of the model's last layer, with gradients enabled."""
-        return self.model.features.detach().requires_grad_()
+        """The inputs of the model's last layer, with their graph."""
+        features: torch.Tensor = self.model.features
+        return features
 
     @cached_property
     def is_replay(self) -> "torch.Tensor":
@@ -161,7 +162,7 @@ class Method(Saved):
     def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
         """Choose the weights to start from: those that `start` names."""
         if self.start == "random":
-            model.reset(generator)
+            model.init_weights(generator)
 
     def frozen_rows(self, model: "Model") -> Mapping[str, int]:
         """Return by parameter how many of its first rows do not move: here, none."""
@@ -203,6 +204,23 @@ class Method(Saved):
     def restore_step_state(self, state: dict[str, Any]) -> None:
         """Take back what `save_step_state` returned, once `training_data` has been asked again."""
         restore_to(self, self.step_state, state)
+
+
+def require_scalar(loss: Any) -> "torch.Tensor":
+    """Return a loss, or say why it cannot be minimised."""
+    import torch  # loaded when it is needed
+
+    expected = "expected compute_loss to return a scalar tensor with a gradient, found"
+    if not isinstance(loss, torch.Tensor):
+        raise OnwardError(f"{expected} {type(loss).__name__}. Return a tensor, not float(loss)")
+    if loss.ndim:
+        raise OnwardError(f"{expected} the shape {tuple(loss.shape)}. Return its mean or its sum")
+    if not loss.requires_grad:
+        raise OnwardError(
+            f"{expected} one that depends on no output and no parameter. Compute it from "
+            "batch.outputs, without detach() or torch.no_grad()"
+        )
+    return loss
 
 
 def may_read_again(budget: Budget) -> bool:

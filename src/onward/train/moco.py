@@ -149,7 +149,7 @@ class Moco:
             self._query.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
         )
         shape = (3, recipe.size, recipe.size)
-        self.macs = 2 * forward_macs(self._query.eval(), shape)
+        self.macs = 2 * forward_macs(self._query.eval(), torch.zeros(1, *shape))
         self._query.train()
 
     @property

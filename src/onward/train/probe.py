@@ -1,13 +1,11 @@
 """A linear probe on features that lie in memory."""
 
 from collections.abc import Mapping
-from functools import partial
 
 import torch
 
-from onward.models.linear import LinearProbe
+from onward.models.classifier import Classifier, linear_probe
 from onward.seeds import Draws, draws
-from onward.train.backward import output_gradient
 from onward.train.optimizers import optimizer
 from onward.train.recipe import Recipe
 from onward.types import Array, Task
@@ -23,11 +21,11 @@ def probe_macs(samples: int, width: int, classes: int, recipe: Recipe) -> int:
     return recipe.epochs * samples * width * classes
 
 
-def probe_with(weights: Mapping[str, Array], classes: int) -> LinearProbe:
+def probe_with(weights: Mapping[str, Array], classes: int) -> Classifier:
     """Return a probe with these weights."""
-    kept = {name: torch.tensor(values) for name, values in weights.items()}
-    shape = kept["weight"].shape[1:]
-    return LinearProbe(tuple(shape), classes, torch.Generator()).frozen(kept, classes)
+    probe = linear_probe(tuple(weights["weight"].shape[1:]), classes, torch.Generator())
+    probe.head.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
+    return probe
 
 
 def train_probe(
@@ -37,22 +35,24 @@ def train_probe(
     task: Task,
     recipe: Recipe,
     key: tuple[int, ...],
-) -> LinearProbe:
+) -> Classifier:
     """Train a probe from random weights, which the key draws, and the batches: a seed and a call.
 
     The recipe's model is not asked for.
     """
     seed = int(draws(Draws.WEIGHTS, *key).integers(2**63))
-    probe = LinearProbe(features.shape[1:], classes, torch.Generator().manual_seed(seed))
-    descent = optimizer(probe.parameters, recipe, velocity={}, frozen_rows={})
+    probe = linear_probe(features.shape[1:], classes, torch.Generator().manual_seed(seed))
+    descent = optimizer(dict(probe.named_parameters()), recipe, velocity={}, frozen_rows={})
     steps, done = probe_steps(len(features), recipe), 0
     inputs, targets = torch.from_numpy(features), torch.tensor(labels)
     for epoch in range(recipe.epochs):
         order = torch.from_numpy(draws(Draws.BATCHES, *key, epoch).permutation(len(features)))
         for start in range(0, len(order), recipe.batch_size):
             batch = order[start : start + recipe.batch_size]
-            outputs = probe.forward(inputs[batch])
-            probe.backward(output_gradient(outputs, partial(task.loss, targets=targets[batch])))
+            probe.zero_grad()
+            with torch.enable_grad():
+                loss = task.loss(probe(inputs[batch]), targets[batch])
+            loss.backward()
             descent.step(recipe.rate(done, steps))
             done += 1
     return probe

@@ -45,10 +45,14 @@ class Recalled(Rehearsal):
         inputs, targets = batch.inputs[batch.num_new :], batch.targets[batch.num_new :]
         if not len(inputs):
             return loss
+        import torch  # loaded when it is needed
+
         # A detector: these methods are for boxes alone.
         model: Any = batch.model
         teacher: Any = self._teacher.beside(model)
-        return loss + self.lost(model.forward(inputs), teacher.sees(inputs), targets)
+        with torch.no_grad():
+            taught = teacher(inputs)
+        return loss + self.lost(model(inputs), taught, targets)
 
     @property
     def is_plain_finetuning(self) -> bool:

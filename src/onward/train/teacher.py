@@ -31,7 +31,7 @@ class Teacher(Saved):
     def beside(self, model: "Model") -> "Model":
         """Return the teacher of a model, which has the same architecture."""
         if self._made is None:
-            self._made = model.frozen(self.weights, self.classes)
+            self._made = model.teacher_copy(self.weights, self.classes)
         return self._made
 
     def leave(self) -> None:

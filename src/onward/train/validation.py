@@ -6,8 +6,7 @@ import torch
 
 from onward.budget import Budget
 from onward.errors import OnwardError
-from onward.models.model import Model
-from onward.models.shared import overwrite
+from onward.models.model import Model, set_weights
 from onward.saved import Saved
 from onward.train.predicted import headline
 from onward.train.recipe import Recipe
@@ -92,7 +91,7 @@ class Validation(Saved):
     def settle(self) -> None:
         """Give the model the weights of its best epoch."""
         if self._weights:
-            overwrite(self._model, self._weights)
+            set_weights(self._model, self._weights)
 
     def _wait(self, score: float, patience: int) -> None:
         """Follow the rule of torch's `ReduceLROnPlateau` with an absolute threshold."""

@@ -13,17 +13,22 @@ if TYPE_CHECKING:
 
 def copied(model: "Model") -> "Weights":
     """Return copies of a model's parameters."""
-    return {name: parameter.clone() for name, parameter in model.parameters.items()}
+    return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
 
 
 def snapshot(model: "Model") -> "Weights":
-    """Return copies of everything that a model is: its parameters and its buffers."""
-    return copied(model) | {name: buffer.clone() for name, buffer in model.buffers.items()}
+    """Return a copy of a model's state dict: its parameters and its buffers."""
+    return {name: values.clone() for name, values in model.state_dict().items()}
 
 
 def gradients(model: "Model") -> "Weights":
     """Return the gradients that are set on a model's parameters, themselves and no copies."""
-    return {name: p.grad for name, p in model.parameters.items() if p.grad is not None}
+    return {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+
+
+def fitted_to(model: "Model", kept: "Mapping[str, Tensor]") -> "Weights":
+    """Return what was kept of a model's parameters, in their present shapes: see `fitted`."""
+    return fitted(kept, dict(model.named_parameters()))
 
 
 def fitted(kept: "Mapping[str, Tensor]", parameters: "Mapping[str, Tensor]") -> "Weights":
@@ -37,7 +42,7 @@ def fitted(kept: "Mapping[str, Tensor]", parameters: "Mapping[str, Tensor]") -> 
 def grown(kept: "Tensor | None", parameter: "Tensor") -> "Tensor":
     """Return a tensor of the parameter's shape, which begins with what was kept."""
     if kept is not None and kept.shape == parameter.shape:
-        return kept.clone()
+        return kept.to(parameter.device, copy=True)
     larger = parameter.new_zeros(parameter.shape)
     if kept is not None:
         larger[: len(kept)] = kept

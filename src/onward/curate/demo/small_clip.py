@@ -45,7 +45,7 @@ def train_small_clip(
     words = [emoji.columns.column("keywords")[int(row)].as_py() or ["emoji"] for row in rows]
     kind = pair_type((32, 32, 3), _TEXT_BYTES)
     clip = Clip((32, 32, 3), 0, torch.Generator().manual_seed(seed))
-    learned = [*clip.parameters.values()]
+    learned = [*clip.parameters()]
     optimizer = torch.optim.AdamW(learned, _RATE, weight_decay=SMALL.weight_decay)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, _RATE, total_steps=steps, pct_start=0.1
@@ -62,14 +62,15 @@ def train_small_clip(
                 for row in some.tolist()
             ]
             pairs = made_pairs(kind, seen, told)
-            found = clip.forward(torch.from_numpy(as_bytes(pairs))).requires_grad_()
             with torch.enable_grad():
+                found = clip(torch.from_numpy(as_bytes(pairs)))
                 alike = found[:, 0] @ found[:, 1].T
                 loss = (cross_entropy(alike, own) + cross_entropy(alike.T, own)) / 2
-            clip.backward(torch.autograd.grad(loss, found)[0])
+            optimizer.zero_grad()
+            loss.backward()
             optimizer.step()
             schedule.step()
             progress(1)
-    state = {**clip.parameters, **clip.buffers}
+    state = clip.net.state_dict()
     write_atomic(path, save({name: value.contiguous() for name, value in state.items()}))
     return path
