@@ -130,7 +130,7 @@ def heads(benchmark: onward.types.Benchmark, avalanche: Other) -> None:
     """Forty learning rates on shared batches, per head."""
     avalanche.ask("begin", 0, EPOCHS, round(0.6 * EPOCHS))
     rates = np.geomspace(0.01, 1, HEADS).tolist()
-    variants = [Variant("finetune", training={"learning_rate": rate}) for rate in rates]
+    variants = [Variant("finetune", training={"lr": rate}) for rate in rates]
     measured = Watch(avalanche, runs=HEADS)
     run_together(benchmark, variants, watch=measured)
     _line(f"{HEADS} heads on shared batches, a period-epoch of one", measured.learned)

@@ -43,7 +43,7 @@ CASES = (Case(32, 64, 512), Case(64, 64, 256), Case(224, 16, 32))
 def onward_rate(case: Case, images: np.ndarray, labels: np.ndarray) -> float:
     """Return the images per CPU second of one epoch through a view, a budget and the learner."""
     table = Table(pa.table({"id": pa.array(range(len(labels)))}), {"input": images}, "synthetic")
-    recipe = replace(RESNET_PAPER, epochs=1, batch_size=case.batch, augment="none", decay_at=())
+    recipe = replace(RESNET_PAPER, epochs=1, batch_size=case.batch, augment="none", milestones=())
     learner = GradientLearner(Finetune(), Setting(OneLabel(), recipe, seed=0))
     samples = Samples(np.arange(len(labels)), labels)
     classes = tuple(f"class {number}" for number in range(CLASSES))
@@ -61,7 +61,7 @@ def plain_rate(case: Case, images: np.ndarray, labels: np.ndarray) -> float:
     model = torchvision().models.resnet18(num_classes=CLASSES).train()
     optimizer = torch.optim.SGD(
         model.parameters(),
-        lr=RESNET_PAPER.learning_rate,
+        lr=RESNET_PAPER.lr,
         momentum=RESNET_PAPER.momentum,
         weight_decay=RESNET_PAPER.weight_decay,
     )

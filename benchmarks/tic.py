@@ -158,7 +158,7 @@ def _plain(benchmark: Benchmark) -> float:
     large = [p for p in net.parameters() if p.ndim >= 2]
     optimizer = torch.optim.AdamW(
         [{"params": small, "weight_decay": 0.0}, {"params": large, "weight_decay": 0.1}],
-        lr=recipe.learning_rate,
+        lr=recipe.lr,
         betas=(recipe.momentum, recipe.fade),
         eps=recipe.least,
     )

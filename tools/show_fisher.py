@@ -16,7 +16,7 @@ from onward.types import Budget, View
 
 def fisher(batch_size: int) -> np.ndarray:
     """Return the importance of each weight, at its first value, measured in such batches."""
-    benchmark = retrained(onward.load("clear", protocol="iid"), {"learning_rate": 0})
+    benchmark = retrained(onward.load("clear", protocol="iid"), {"lr": 0})
     found: list[np.ndarray] = []
 
     class Watched(EWC):

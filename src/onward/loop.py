@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from onward.benchmarks import retrained
 from onward.budget import Budget
 from onward.calls import calls, known_classes
 from onward.crew import crew
@@ -50,7 +51,11 @@ def run(
     keep_predictions: bool = True,
     allow_unmetered: bool = False,
     checkpoint_seconds: float = 30.0,
+    device: str | None = None,
+    workers: int | None = None,
+    threads: int | None = None,
     watch: Watch = lambda event: None,
+    **training: Any,
 ) -> RunRecord:
     """Run a method on a benchmark, or finish the run that was begun.
 
@@ -77,8 +82,14 @@ def run(
         a training loop of its own. Such a run is in no ranking.
     checkpoint_seconds
         How much work may be lost to a kill, at most.
+    device, workers, threads
+        What to compute on, where it is not what `onward.load` was told: see
+        `onward.hardware.Hardware`.
     watch
         Called with each `Event`.
+    training
+        Training hyperparameters that are not to be the recipe's, such as ``optimizer="adamw"`` or
+        ``lr=1e-3``: fields of `onward.train.recipe.Recipe`, or options of the optimizer.
 
     Examples
     --------
@@ -91,6 +102,11 @@ def run(
         raise OnwardError(f"expected what onward.load returns, found {benchmark!r}")
     if seed < 0:
         raise OnwardError(f"expected a seed of 0 or more, found {seed}")
+    asked = {"device": device, "workers": workers, "threads": threads}
+    given = {name: value for name, value in asked.items() if value is not None}
+    benchmark = replace(
+        retrained(benchmark, training), hardware=replace(benchmark.hardware, **given)
+    )
     loop = Loop(
         benchmark,
         benchmark.stream(seed),

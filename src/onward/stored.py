@@ -1,7 +1,7 @@
 """Settings as a spec stores them."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import MISSING, Field, asdict, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ def stored(settings: "DataclassInstance") -> dict[str, Any]:
         field.name
         for field in fields(settings)
         if "place" in field.metadata
-        or ("later" in field.metadata and getattr(settings, field.name) == field.default)
+        or ("later" in field.metadata and getattr(settings, field.name) == _default(field))
     }
     return {name: value for name, value in asdict(settings).items() if name not in silent}
+
+
+def _default(field: "Field[Any]") -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()

@@ -30,7 +30,7 @@ class Variant:
     options
         Keyword arguments of the method.
     training
-        Numbers of the recipe that are to be others, such as ``{"learning_rate": 0.3}``.
+        Numbers of the recipe that are to be others, such as ``{"lr": 0.3}``.
     limits
         A budget beyond the protocol's.
     tuned
@@ -79,9 +79,9 @@ def run_together(
     Examples
     --------
     >>> import onward
-    >>> rates = [Variant("finetune", training={"learning_rate": rate}) for rate in (0.1, 1.0)]
+    >>> rates = [Variant("finetune", training={"lr": rate}) for rate in (0.1, 1.0)]
     >>> records = run_together(onward.load("clear", data="emoji"), rates)
-    >>> [record.spec.recipe["learning_rate"] for record in records]
+    >>> [record.spec.recipe["lr"] for record in records]
     [0.1, 1.0]
     """
     stream = benchmark.stream(seed)

@@ -15,6 +15,7 @@ from typing import Protocol as Interface
 
 from onward.budget import Budget
 from onward.fit import IMAGES
+from onward.hardware import Hardware
 from onward.protocols import Protocol, tested_periods
 from onward.splits import Folds, Holdout, Released, Split, Undivided
 from onward.stream import PERIOD, Period, Stream
@@ -30,6 +31,7 @@ __all__ = [
     "Card",
     "Column",
     "Folds",
+    "Hardware",
     "Holdout",
     "Learner",
     "LearnerFactory",
@@ -142,12 +144,14 @@ class Setting:
     """What a method is told before it sees anything.
 
     ``online`` says that samples come a few at a time, with no word of where a period ends.
+    ``hardware`` is what to compute on.
     """
 
     task: Task
     recipe: Any
     seed: int
     online: bool = False
+    hardware: Hardware = Hardware()
 
 
 LearnerFactory = Callable[[Setting], Learner]
@@ -194,6 +198,8 @@ class Benchmark:
         The numbers of the recipe in use that are not as the benchmark's authors set them.
     lacks
         What methods may need that its stream has not, and why: see `onward.fit`.
+    hardware
+        What runs compute on; no part of what a run is.
     """
 
     name: str
@@ -210,6 +216,7 @@ class Benchmark:
     options: Mapping[str, Any] = field(default_factory=dict)
     recipe_changes: Mapping[str, Any] = field(default_factory=dict)
     lacks: Mapping[str, str] = field(default_factory=dict)
+    hardware: Hardware = Hardware()
 
     @property
     def lacking(self) -> tuple[Mapping[str, str], ...]:
@@ -221,7 +228,7 @@ class Benchmark:
     def setting(self, seed: int) -> Setting:
         """Return what a method is told before it sees anything."""
         recipe, online = self.recipes[self.recipe], self.protocol.batch is not None
-        return Setting(self.task, recipe, seed, online)
+        return Setting(self.task, recipe, seed, online, self.hardware)
 
     @cached_property
     def table(self) -> Table:

@@ -6,7 +6,7 @@ To add one, write its file and its line here.
 import inspect
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ from onward.benchmarks.variants import as_asked
 from onward.catalogue import Catalogue
 from onward.errors import OnwardError, unknown
 from onward.fit import IMAGES
+from onward.hardware import Hardware
 from onward.methods import METHODS
+from onward.train.recipe import Recipe
 from onward.types import Benchmark
 
 BENCHMARKS = Catalogue(
@@ -36,6 +38,11 @@ BENCHMARKS = Catalogue(
     Listed,
 )
 """By name; a package adds one as a `Listed` by an entry point."""
+
+
+# `model` and `weights` decide what data a benchmark loads: they are options of each.
+HYPERPARAMETERS = tuple(f.name for f in fields(Recipe) if f.name not in ("model", "weights"))
+"""What `load` and `run` take as keywords of training."""
 
 
 def benchmark_reading(data: str) -> str:
@@ -76,6 +83,9 @@ def load(
     new_classes: bool = False,
     tuning_periods: int | None = None,
     label_delay: int = 0,
+    device: str = "auto",
+    workers: int = 0,
+    threads: int = 1,
     **options: Any,
 ) -> Benchmark:
     """Load a benchmark.
@@ -99,8 +109,11 @@ def load(
         chooses hyperparameters on.
     label_delay
         By how many periods labels come late; till then samples come without them.
+    device, workers, threads
+        What runs compute on, see `onward.hardware.Hardware`.
     options
-        Further options of the benchmark, such as ``recipe="paper"``.
+        Further options of the benchmark, such as ``recipe="paper"``, and training hyperparameters
+        that are not to be the recipe's, such as ``lr=0.3``: fields of `onward.train.recipe.Recipe`.
 
     Examples
     --------
@@ -113,12 +126,15 @@ def load(
     [2, 3, 4, 6, 7, 8, 9]
     """
     listed = BENCHMARKS.find(name)
+    hardware = Hardware(device, workers, threads)
     taken = inspect.signature(listed.load).parameters
+    training = {option: options.pop(option) for option in HYPERPARAMETERS if option in options}
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values()):
         known = [option for option in taken if option not in ("data", "protocol")]
         for option in options:
             if option not in known:
-                raise unknown(f"option of {name}", option, known, "onward run --help")
+                both = [*known, *HYPERPARAMETERS]
+                raise unknown(f"option of {name}", option, both, "onward run --help")
     protocol = protocol or next(iter(listed.protocols))
     for asked, word, there in (
         (protocol, "protocol", listed.protocols),
@@ -127,9 +143,9 @@ def load(
         if asked not in there:
             raise unknown(f"{word} of {name}", asked, there, "onward list benchmarks")
     found = listed.load(data=data or listed.usual, protocol=protocol, **options)
-    found = replace(found, lacks={**listed.lacks, **found.lacks})
+    found = replace(found, lacks={**listed.lacks, **found.lacks}, hardware=hardware)
     return as_asked(
-        found,
+        retrained(found, training),
         grain=grain,
         new_classes=new_classes,
         tuning_periods=tuning_periods,
@@ -154,7 +170,9 @@ class Source:
     options
         Further options of `load`.
     training
-        Numbers of the recipe that are to be others, such as ``{"learning_rate": 0.3}``.
+        Numbers of the recipe that are to be others, such as ``{"lr": 0.3}``.
+    hardware
+        What runs compute on.
     """
 
     benchmark: str
@@ -163,6 +181,7 @@ class Source:
     recipe: str = "cpu"
     options: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
+    hardware: Hardware = Hardware()
 
     def fitting(self, method: str) -> "Source":
         """Return it with a network for images where a method needs them and nobody says which."""
@@ -181,7 +200,7 @@ class Source:
             recipe=self.recipe,
             **self.options,
         )
-        return retrained(made, self.training)
+        return replace(retrained(made, self.training), hardware=self.hardware)
 
 
 def retrained(benchmark: Benchmark, training: Mapping[str, Any]) -> Benchmark:
@@ -190,23 +209,51 @@ def retrained(benchmark: Benchmark, training: Mapping[str, Any]) -> Benchmark:
         return benchmark
     recipe = benchmark.recipes[benchmark.recipe]
     other = changed(recipe, training)
-    changes = {n: v for n in training if (v := getattr(other, n)) != getattr(recipe, n)}
+    # Options of an optimizer are given by their own names, and stored in one field.
+    names = dict.fromkeys(n if n in vars(other) else "optimizer_options" for n in training)
+    changes = {n: v for n in names if (v := getattr(other, n)) != getattr(recipe, n)}
     recipes = {**benchmark.recipes, benchmark.recipe: other}
     return replace(benchmark, recipes=recipes, recipe_changes=changes)
 
 
-def changed(recipe: Any, training: Mapping[str, Any]) -> Any:
-    """Return a recipe with some other numbers."""
-    changes = {}
+def changed(recipe: Recipe, training: Mapping[str, Any]) -> Recipe:
+    """Return a recipe with some other hyperparameters.
+
+    What is no field of a recipe may be an option of its optimizer, such as ``nesterov``.
+    """
+    changes: dict[str, Any] = {}
+    options = dict(recipe.optimizer_options)
+    optimizer = str(training.get("optimizer", recipe.optimizer))
+    if optimizer != recipe.optimizer:
+        options = {}
     for name, value in training.items():
-        if name not in vars(recipe):
-            raise unknown("number of the recipe", name, vars(recipe), "onward run --help")
         if name == "model":
             raise OnwardError("expected the model as an option of its own (--model), found it here")
+        if name not in vars(recipe):
+            from onward.train.optimizers import accepted_options  # torch, when it is needed
+
+            if name not in accepted_options(optimizer):
+                known = sorted({*vars(recipe), *accepted_options(optimizer)})
+                raise unknown("training hyperparameter", name, known, "onward run --help")
+            options[name] = value
+            continue
         before = getattr(recipe, name)
         # 1 and 1.0 are one learning rate, and must be one run.
         number = isinstance(before, float) and isinstance(value, int)
         changes[name] = float(value) if number else value
         if isinstance(before, tuple) and isinstance(value, list | float | int):
             changes[name] = tuple(value) if isinstance(value, list) else (value,)
-    return replace(recipe, **changes)
+    if optimizer != recipe.optimizer or not training.keys().isdisjoint(_OF_OPTIMIZERS):
+        from onward.train.optimizers import accepted_options  # torch, when it is needed
+
+        accepted = accepted_options(optimizer)
+        for name in _OF_OPTIMIZERS & training.keys():
+            if name not in accepted:
+                known = sorted(accepted - {"params"})
+                raise unknown(f"option of the optimizer {optimizer}", name, known, "torch.optim")
+    options |= changes.pop("optimizer_options", {})
+    return replace(recipe, **changes, optimizer_options=options)
+
+
+# Fields that only some optimizers have an argument for.
+_OF_OPTIMIZERS = frozenset({"momentum", "betas", "eps"})

@@ -22,16 +22,16 @@ class Recipes:
 # Section 3.3: SGD, learning rate 0.01, no momentum, batches of ten.
 _OBJECTS = Recipe(
     model="resnet50",
-    learning_rate=0.01,
+    lr=0.01,
     momentum=0.0,
     weight_decay=0.0,
     batch_size=10,
     epochs=1,
-    memory=1000,
-    goes_on=True,
+    memory_size=1000,
+    keep_optimizer_state=True,
 )
 # From scratch, on crops of 32 pixels; the stream is a tenth as long, and so is the memory.
-_SMALL_OBJECTS = replace(_OBJECTS, model="convnet", learning_rate=0.1, memory=200)
+_SMALL_OBJECTS = replace(_OBJECTS, model="convnet", lr=0.1, memory_size=200)
 
 OBJECT_RECIPES = Recipes(
     stream={"cpu": _SMALL_OBJECTS, "paper": _OBJECTS},
@@ -42,14 +42,14 @@ OBJECT_RECIPES = Recipes(
 # many epochs there are is not said; 12 is usual where 8 and 11 are.
 _FRAMES = Recipe(
     model="faster_rcnn",
-    learning_rate=0.01,
+    lr=0.01,
     momentum=0.9,
     weight_decay=0.0,
     batch_size=8,
     epochs=12,
-    decay_at=(8 / 12, 11 / 12),
+    milestones=(8 / 12, 11 / 12),
     augment="flip",
-    memory=250,
+    memory_size=250,
 )
 # Of all domains at once, 10 epochs are about as many steps as one domain after the other takes.
 # From scratch, on frames of 192 x 108: mostly the first domain. Chosen on the validation part: with
@@ -59,15 +59,16 @@ FIRST_EPOCHS = 16
 _SMALL_FRAMES = replace(
     _FRAMES,
     model="small_rcnn",
-    optimizer="adam",
-    learning_rate=0.001,
+    optimizer="adamw",
+    momentum=0.0,
+    lr=0.001,
     batch_size=4,
     first_epochs=FIRST_EPOCHS,
     epochs=6,
-    decay_at=(0.7, 0.9),
-    decay=0.3,
-    clip=5.0,
-    memory=60,
+    milestones=(0.7, 0.9),
+    gamma=0.3,
+    grad_clip_norm=5.0,
+    memory_size=60,
 )
 
 BOX_RECIPES = Recipes(

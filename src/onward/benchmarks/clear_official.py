@@ -115,7 +115,7 @@ def default_features(folder: Path) -> str:
 def at_rate_of(features: str, recipes: Mapping[str, Recipe]) -> dict[str, Recipe]:
     """Return recipes at the rate that the paper learns these features with."""
     return {
-        name: replace(values, learning_rate=_RATES.get(features, values.learning_rate))
+        name: replace(values, lr=_RATES.get(features, values.lr))
         for name, values in recipes.items()
     }
 

@@ -11,33 +11,33 @@ from onward.train.recipe import Recipe
 # x0.1 where the validation has not risen for ten epochs; 20 samples of each class are kept.
 RESNET32_PAPER = Recipe(
     model="resnet32",
-    learning_rate=1.0,
+    lr=1.0,
     momentum=0.9,
     weight_decay=1e-5,
     batch_size=128,
     epochs=140,
     first_epochs=280,
     patience=10,
-    per_class=20,
-    augment="pad_flip",
+    exemplars_per_class=20,
+    augment="padded_crop_flip",
 )
 # Of IIRC-ImageNet: 100 epochs a period.
 RESNET50_PAPER = replace(
     RESNET32_PAPER,
     model="resnet50",
-    learning_rate=0.1,
+    lr=0.1,
     epochs=100,
     first_epochs=200,
-    augment="part_flip",
+    augment="random_resized_crop_flip",
 )
 # The released schedule on hand-made features of emoji.
-MLP_PAPER = replace(RESNET32_PAPER, model="mlp", hidden=256, augment="none")
+MLP_PAPER = replace(RESNET32_PAPER, model="mlp", hidden_dim=256, augment="none")
 
 
 def _quick(paper: Recipe, epochs: int) -> Recipe:
     """Return a recipe with few epochs, which cannot wait for a plateau."""
-    first, decay_at = 2 * epochs, (0.6, 0.85)
-    return replace(paper, epochs=epochs, first_epochs=first, patience=None, decay_at=decay_at)
+    first, milestones = 2 * epochs, (0.6, 0.85)
+    return replace(paper, epochs=epochs, first_epochs=first, patience=None, milestones=milestones)
 
 
 RECIPES: Mapping[str, Mapping[str, Recipe]] = {
@@ -50,7 +50,7 @@ RECIPES: Mapping[str, Mapping[str, Recipe]] = {
 # What a method has otherwise, by model: rates as the paper has them (the released code has 0.1 for
 # icarl_norm), epochs as the released code has them; A-GEM was not run on ImageNet.
 _BY_METHOD: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "resnet50": {name: {"learning_rate": 0.5} for name in ("icarl_cnn", "icarl_norm", "bic")},
+    "resnet50": {name: {"lr": 0.5} for name in ("icarl_cnn", "icarl_norm", "bic")},
 }
 _JOINT: Mapping[str, Mapping[str, Any]] = {
     "resnet32": {"epochs": 200, "first_epochs": 400},
@@ -64,7 +64,7 @@ def published_changes(model: str, method: str, protocol: str) -> Mapping[str, An
     Examples
     --------
     >>> published_changes("resnet50", "icarl_cnn", "incomplete")
-    {'learning_rate': 0.5}
+    {'lr': 0.5}
     """
     changes = _BY_METHOD.get(model, {}).get(method, {})
     return {**changes, **(_JOINT.get(model, {}) if protocol == "joint" else {})}

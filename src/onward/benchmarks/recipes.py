@@ -10,34 +10,34 @@ from onward.types import Protocol
 # CLEAR's supplement, section 6: a linear layer, 100 epochs, learning rate 1, x0.1 after epoch 60.
 PAPER = Recipe(
     model="linear",
-    learning_rate=1.0,
+    lr=1.0,
     momentum=0.9,
     weight_decay=0.0,
     batch_size=256,
     epochs=100,
-    decay_at=(0.6,),
+    milestones=(0.6,),
 )
 # The same with 30 epochs: about a second a run.
 CPU = replace(PAPER, epochs=30)
 # One pass, ten samples at a time: the learning rate cannot decay with an end that nobody knows.
-ONLINE = replace(PAPER, momentum=0.0, batch_size=10, epochs=1, decay_at=(), memory=1000)
+ONLINE = replace(PAPER, momentum=0.0, batch_size=10, epochs=1, milestones=(), memory_size=1000)
 # Section 6 again: two layers learn at a tenth of the rate.
-MLP_PAPER = replace(PAPER, model="mlp", learning_rate=0.1)
-MLP_ONLINE = replace(ONLINE, model="mlp", learning_rate=0.1)
+MLP_PAPER = replace(PAPER, model="mlp", lr=0.1)
+MLP_ONLINE = replace(ONLINE, model="mlp", lr=0.1)
 # Section 6: 70 epochs, x0.1 every 30; resized to the shorter edge, random crop and flip.
 RESNET_PAPER = Recipe(
     model="resnet18",
-    learning_rate=0.01,
+    lr=0.01,
     momentum=0.9,
     weight_decay=1e-5,
     batch_size=64,
     epochs=70,
-    decay_at=(30 / 70, 60 / 70),
-    augment="crop_flip",
+    milestones=(30 / 70, 60 / 70),
+    augment="random_crop_flip",
 )
 # On emoji of 32 pixels, about a minute a run.
-RESNET_CPU = replace(RESNET_PAPER, epochs=1, batch_size=32, decay_at=(0.6,), augment="none")
-RESNET_ONLINE = replace(ONLINE, model="resnet18", learning_rate=0.01)
+RESNET_CPU = replace(RESNET_PAPER, epochs=1, batch_size=32, milestones=(0.6,), augment="none")
+RESNET_ONLINE = replace(ONLINE, model="resnet18", lr=0.01)
 
 RECIPES: Mapping[str, Mapping[str, Recipe]] = {
     "linear": {"cpu": CPU, "paper": PAPER},

@@ -108,7 +108,7 @@ def _cost(method: str, recipe: Recipe, periods: int, *, more: float) -> MethodCo
     costs = []
     for t in range(1, periods + 1):
         times = more if spending.more else spending.steps(t)
-        steps = round((recipe.iterations or 0) * times)
+        steps = round((recipe.max_steps or 0) * times)
         pairs = steps * recipe.batch_size
         looks = round(pairs * spending.looks(t))
         learned = pairs if spending.teacher else looks

@@ -20,21 +20,19 @@ BOTH_WAYS = 3
 # each, shards drawn with replacement, random parts of at least 90 % cut out of images.
 _PAPER = Recipe(
     model="clip_vit_b16",
-    optimizer="adam",
-    learning_rate=5e-4,
-    momentum=0.9,
-    fade=0.98,
-    least=1e-6,
+    optimizer="adamw",
+    lr=5e-4,
+    betas=(0.9, 0.98),
+    eps=1e-6,
     weight_decay=0.2,
-    decays_all=False,
+    no_decay=True,
     batch_size=8192,
     epochs=1,
-    iterations=5_000,
+    max_steps=5_000,
     replacement=True,
     schedule="cosine",
-    warmup=500,
-    memory=None,
-    augment="most_of_it",
+    warmup_steps=500,
+    augment="random_resized_crop",
 )
 
 
@@ -72,9 +70,9 @@ SCALES: Mapping[str, Scale] = {
     "redcaps": Scale("TiC-RedCaps", 4, _PAPER, 3.4e18, 1.06),
     # By the paper; the released configuration has ViT-B/32, 4,500 iterations and twice the rate.
     "datacomp-m": Scale(
-        "TiC-DataComp (M)", 7, replace(_PAPER, batch_size=4096, learning_rate=2.5e-4), 3.0e18
+        "TiC-DataComp (M)", 7, replace(_PAPER, batch_size=4096, lr=2.5e-4), 3.0e18
     ),
-    "datacomp-l": Scale("TiC-DataComp (L)", 7, replace(_PAPER, iterations=22_500), 2.7e19, 1.52),
+    "datacomp-l": Scale("TiC-DataComp (L)", 7, replace(_PAPER, max_steps=22_500), 2.7e19, 1.52),
     # The paper prints batches of 90,100 and a later warm-up of a tenth; its runs have 90,112.
     "datacomp-xl": Scale(
         "TiC-DataComp (XL)",
@@ -82,16 +80,16 @@ SCALES: Mapping[str, Scale] = {
         replace(
             _PAPER,
             batch_size=90_112,
-            learning_rate=1e-3,
-            iterations=20_500,
-            warmup=10_000,
-            later_warmup=1_000,
+            lr=1e-3,
+            max_steps=20_500,
+            warmup_steps=10_000,
+            next_warmup_steps=1_000,
         ),
         2.7e20,
     ),
 }
 RELEASED_M = replace(
-    _PAPER, model="clip_vit_b32", batch_size=4096, learning_rate=5e-4, iterations=4_500
+    _PAPER, model="clip_vit_b32", batch_size=4096, lr=5e-4, max_steps=4_500
 )
 """What the released configuration of the scale M says, which the paper's numbers are not from."""
 
@@ -99,13 +97,13 @@ RELEASED_M = replace(
 SMALL = replace(
     _PAPER,
     model="clip_small",
-    learning_rate=5e-3,
+    lr=5e-3,
     weight_decay=0.1,
     batch_size=128,
-    iterations=234,
+    max_steps=234,
     replacement=False,
-    warmup=23,
-    augment="turn_scale_shift",
+    warmup_steps=23,
+    augment="random_affine",
 )
 USUAL_SCALE = "yfcc"
 
@@ -124,10 +122,10 @@ def recipes_of(scale: str, model: str | None, weights: str | None) -> Mapping[st
 
 def in_parts(recipe: Recipe, periods: int, parts: int) -> Recipe:
     """Return a recipe that spends on parts what another one spends on periods."""
-    return replace(recipe, iterations=round((recipe.iterations or 0) * periods / parts))
+    return replace(recipe, max_steps=round((recipe.max_steps or 0) * periods / parts))
 
 
 def macs_of_a_period(recipe: Recipe) -> int:
     """Return the compute that a method may spend on each period."""
-    iterations = recipe.iterations or 0
+    iterations = recipe.max_steps or 0
     return PAIR_MACS[recipe.model] * recipe.batch_size * iterations

@@ -49,15 +49,15 @@ _RATES = {"mlp": 0.1, "convnet": 0.1, "resnet18": 0.02, "resnet32": 0.02, "resne
 
 OFFLINE = Recipe(
     model="linear",
-    learning_rate=0.5,
+    lr=0.5,
     momentum=0.9,
     weight_decay=0.0,
     batch_size=24,
     epochs=2,
-    decay_at=(0.6,),
+    milestones=(0.6,),
 )
 ONLINE = replace(
-    OFFLINE, learning_rate=0.3, momentum=0.0, batch_size=7, epochs=1, decay_at=(), memory=20
+    OFFLINE, lr=0.3, momentum=0.0, batch_size=7, epochs=1, milestones=(), memory_size=20
 )
 
 
@@ -126,7 +126,7 @@ def tiny_points(
     recipe = ONLINE if protocol.batch else tiny_labels.RECIPE if labels else OFFLINE
     recipe = replace(recipe, model=model)
     # What suits a linear layer makes a deep network diverge.
-    recipe = replace(recipe, learning_rate=recipe.learning_rate * _RATES.get(model, 1.0))
+    recipe = replace(recipe, lr=recipe.lr * _RATES.get(model, 1.0))
     return Benchmark(
         name="tiny",
         data="pictures" if pictures else "points",

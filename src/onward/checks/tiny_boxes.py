@@ -25,17 +25,16 @@ _LEARNED, _TESTED = 5, 3
 ONLINE = replace(DOMAINS, name="online", tests="all", batch=3, limits={"passes": 1})
 _RECIPE = Recipe(
     model="small_rcnn",
-    learning_rate=0.002,
-    momentum=0.9,
+    lr=0.002,
     weight_decay=0.0,
     batch_size=4,
     epochs=2,
     first_epochs=3,
-    decay_at=(0.6,),
+    milestones=(0.6,),
     augment="flip",
-    memory=4,
-    optimizer="adam",
-    clip=5.0,
+    memory_size=4,
+    optimizer="adamw",
+    grad_clip_norm=5.0,
 )
 
 

@@ -81,7 +81,7 @@ _BY_TASK_KIND: Mapping[str, Callable[[Listed, Protocol, MethodCard | None], Benc
 
 def _felt(made: Benchmark) -> dict[str, float]:
     """Return the limits of a protocol as a tiny stream feels them."""
-    limits, memory = dict(made.protocol.limits), made.recipes[made.recipe].memory
+    limits, memory = dict(made.protocol.limits), made.recipes[made.recipe].memory_size
     if "stored_samples" in limits and memory is not None:
         limits["stored_samples"] = min(limits["stored_samples"], memory)
     return limits

@@ -16,15 +16,15 @@ _VALIDATION = 0.2
 # Slows down at once, so that a resumed call has something to remember.
 RECIPE = Recipe(
     model="linear",
-    learning_rate=0.5,
+    lr=0.5,
     momentum=0.9,
     weight_decay=1e-5,
     batch_size=24,
     epochs=2,
     first_epochs=3,
     patience=0,
-    per_class=3,
-    hidden=32,
+    exemplars_per_class=3,
+    hidden_dim=32,
 )
 
 

@@ -25,18 +25,17 @@ _SIDE, _TEXT = 32, 48
 _LEARNED, _TESTED, _JUDGED = 12, 6, 4
 _RECIPE = Recipe(
     model="clip_small",
-    learning_rate=0.01,
-    momentum=0.9,
+    lr=0.01,
     weight_decay=0.1,
     batch_size=8,
     epochs=1,
-    iterations=4,
+    max_steps=4,
     schedule="cosine",
-    warmup=1,
-    memory=8,
-    optimizer="adam",
-    fade=0.98,
-    decays_all=False,
+    warmup_steps=1,
+    memory_size=8,
+    optimizer="adamw",
+    betas=(0.9, 0.98),
+    no_decay=True,
 )
 
 

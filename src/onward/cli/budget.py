@@ -67,7 +67,7 @@ def _plain(found: ComputeBudget, speed: float | None) -> dict[str, Any]:
         "model": found.recipe.model,
         "periods": found.periods,
         "batch_size": found.recipe.batch_size,
-        "iterations": (found.recipe.iterations or 0) * found.periods,
+        "iterations": (found.recipe.max_steps or 0) * found.periods,
         "macs_per_pair": found.pair_macs,
         "macs": found.macs,
         "published_macs": found.published,
@@ -102,7 +102,7 @@ def _print(benchmark: str, found: ComputeBudget, others: list[str], speed: float
     recipe = found.recipe
     screen.print(
         f"[bold]{benchmark}[/], {found.title}, recipe {found.recipe_name}: {found.periods} periods "
-        f"of {recipe.iterations or 0:,} steps with {recipe.batch_size:,} pairs; {recipe.model}, "
+        f"of {recipe.max_steps or 0:,} steps with {recipe.batch_size:,} pairs; {recipe.model}, "
         f"{found.pair_macs / 1e9:.4g} G multiply-accumulates a pair"
     )
     published = ""

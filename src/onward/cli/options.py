@@ -68,8 +68,8 @@ def parse_grid(texts: Sequence[str]) -> dict[str, list[Any]]:
 
     Examples
     --------
-    >>> parse_grid(["learning_rate=0.1,1", "start=last,random"])
-    {'learning_rate': [0.1, 1], 'start': ['last', 'random']}
+    >>> parse_grid(["lr=0.1,1", "start=last,random"])
+    {'lr': [0.1, 1], 'start': ['last', 'random']}
     """
     grid: dict[str, list[Any]] = {}
     for text in texts:

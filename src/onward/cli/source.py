@@ -11,6 +11,7 @@ from onward.benchmarks import BENCHMARKS, Source, benchmark_reading, load
 from onward.benchmarks.tic_recipes import SCALES
 from onward.cli.options import parse_pairs
 from onward.errors import OnwardError
+from onward.hardware import Hardware
 
 
 def _option(kind: Any, words: str, *names: str, **limits: Any) -> Any:
@@ -62,6 +63,22 @@ _LOADED = {
     "label_delay": _option(int, "By how many periods labels come late. Default: 0.", min=0),
     "load": _option(list[str], "name=value: an option of a benchmark that another package added."),
 }
+_TRAINING = {
+    "optimizer": _option(str, "sgd, adam, adamw, any class of torch.optim, or one of timm's."),
+    "lr": _option(float, "The learning rate.", min=0),
+    "weight_decay": _option(float, "Weight decay.", min=0),
+    "batch_size": _option(int, "New samples per optimizer step.", min=1),
+    "epochs": _option(int, "Epochs per call of learn: per period, offline.", min=1),
+    "precision": _option(str, "fp32, or bf16 or fp16 by autocast."),
+    "compile": _flag("compile", "Compile the network with torch.compile."),
+}
+_HARDWARE = {
+    "device": Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:NUMBER or mps.")],
+    "workers": Annotated[
+        int, typer.Option(min=0, help="Processes that read and augment batches; 0: none.")
+    ],
+    "threads": Annotated[int, typer.Option(min=1, help="Threads to compute on, per process.")],
+}
 _OF_TRAINING = ("model", "backbone", "weights", "curve", "scale")
 # Options whose name in `onward.load` is another than on the command line.
 _RENAMED = {"feature_column": "feature_columns"}
@@ -69,10 +86,14 @@ _CHOSEN = {
     "data": _option(str, "Which data: onward list data, or a file or folder of yours."),
     "protocol": _option(str, "What is revealed and tested when: onward list benchmarks."),
     "recipe": Annotated[str, typer.Option(help="How it is trained.")],
-    "training": _option(list[str], "Another number of the recipe, such as learning_rate=0.3."),
+    "training": _option(list[str], "Any other training hyperparameter, such as gamma=0.3."),
 }
 _DEFAULTS = {
     "recipe": "cpu",
+    "compile": False,
+    "device": "auto",
+    "workers": 0,
+    "threads": 1,
     "new_classes": False,
     "incremental": False,
     "subclasses_only": False,
@@ -85,7 +106,8 @@ def with_source(command: Callable[..., None]) -> Callable[..., None]:
     The command has a keyword ``source``; all its other parameters are keywords too.
     """
     benchmark = Annotated[str, typer.Argument(help="A benchmark: onward list benchmarks.")]
-    options = [_keyword(name, kind) for name, kind in {**_CHOSEN, **_LOADED}.items()]
+    every = {**_CHOSEN, **_LOADED, **_TRAINING, **_HARDWARE}
+    options = [_keyword(name, kind) for name, kind in every.items()]
     return _extended(command, [_positional("benchmark", benchmark), *options], made_source)
 
 
@@ -127,14 +149,30 @@ def made_source(benchmark: str, **given: Any) -> Source:
     chosen = {name: given.pop(name) for name in _CHOSEN if name in given}
     if chosen.get("data") is None and benchmark in BENCHMARKS:
         chosen["data"] = BENCHMARKS[benchmark].usual
+    hardware = Hardware(**{name: given.pop(name) for name in _HARDWARE if name in given})
+    typed = {name: given.pop(name) for name in _TRAINING if name in given}
     training = parse_pairs(chosen.pop("training", None) or [], "training")
+    for name, value in typed.items():
+        if value not in (None, _DEFAULTS.get(name)):
+            if name in training:
+                raise OnwardError(
+                    f"expected one value of {name}, found --{name.replace('_', '-')} {value} and "
+                    f"--training {name}={training[name]}. Leave one of them out"
+                )
+            training[name] = value
     more = _without_a_flag(parse_pairs(given.pop("load", None) or [], "load"))
     options = {
         _RENAMED.get(name, name): value
         for name, value in given.items()
         if value not in (None, [], _DEFAULTS.get(name)) and (name, value) != ("label_delay", 0)
     }
-    return Source(benchmark, **chosen, options={**options, **more}, training=training)
+    return Source(
+        benchmark,
+        **chosen,
+        options={**options, **more},
+        training=training,
+        hardware=hardware,
+    )
 
 
 def _without_a_flag(options: dict[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def tune(
         list[str],
         typer.Option(
             help="Values to try, name=a,b,c: an option of the method or a number of the recipe, "
-            "such as learning_rate=0.1,0.3,1. May be repeated."
+            "such as lr=0.1,0.3,1. May be repeated."
         ),
     ],
     first: Annotated[int, typer.Option(min=1, help="How many periods may be used.")] = 3,

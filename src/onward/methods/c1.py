@@ -103,9 +103,9 @@ class C1(Rehearsal):
 
     def override_recipe(self, recipe: Recipe) -> Recipe:
         """Return the recipe with batches of five, mirrored images, and the side."""
-        usual = _SIDE if MODELS.find(recipe.model).of_imagenet else recipe.side
+        usual = _SIDE if MODELS.find(recipe.model).of_imagenet else recipe.image_size
         side = usual if self._side is None else self._side or None
-        return replace(recipe, batch_size=_NEW, augment="flip", side=side)
+        return replace(recipe, batch_size=_NEW, augment="flip", image_size=side)
 
     def begin(self, setting: Setting) -> None:
         """Learn whether heads are drawn anew."""

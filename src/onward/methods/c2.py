@@ -50,7 +50,7 @@ class C2(Rehearsal):
         With which chance each class enters, from 0 to 1; by default as above.
     smoothing
         The share of a label that is spread over all classes.
-    learning_rate
+    lr
         Adam's; by default 0.0002 of a network that was made for ImageNet, as in the paper, and
         0.001 of one that starts at random.
     slower_at
@@ -75,14 +75,14 @@ class C2(Rehearsal):
         memory: int | None = None,
         chances: Sequence[float] | None = None,
         smoothing: float = 0.1,
-        learning_rate: float | None = None,
+        lr: float | None = None,
         slower_at: Sequence[int] | None = None,
     ) -> None:
         smoothing = number("smoothing", smoothing, 0, 0.99)
-        if learning_rate is not None:
-            learning_rate = number("learning_rate", learning_rate)
+        if lr is not None:
+            lr = number("lr", lr)
         super().__init__(Kept(partial(Weighted, chances=chances), memory))
-        self._smoothing, self._rate = smoothing, learning_rate
+        self._smoothing, self._rate = smoothing, lr
         self._milestones = Milestones(slower_at)
 
     def override_recipe(self, recipe: Recipe) -> Recipe:
@@ -90,12 +90,12 @@ class C2(Rehearsal):
         usual = _RATE if MODELS.find(recipe.model).of_imagenet else _RATE_AT_RANDOM
         return replace(
             recipe,
-            optimizer="adam",
-            learning_rate=usual if self._rate is None else self._rate,
-            momentum=0.9,
-            goes_on=True,
+            optimizer="adamw",
+            lr=usual if self._rate is None else self._rate,
+            betas=(0.9, 0.999),
+            keep_optimizer_state=True,
             batch_size=_NEW,
-            augment="flip_perspective_erase",
+            augment="flip_perspective_erasing",
         )
 
     @property

@@ -31,7 +31,7 @@ _KEPT, _LOOKS = 5, 4
 _SHARPNESS = 0.1
 # Of a network that starts at random; the paper's is the recipe's.
 _RATE_AT_RANDOM = 1.0
-_VARIED: Augment = "flip_rotate_colour"
+_VARIED: Augment = "flip_rotation_color_jitter"
 # Of classes that a sample was not asked about when it came.
 _NOT_ASKED = -1e4
 
@@ -66,7 +66,7 @@ class C3(Method):
     ----------
     memory
         How many samples are kept; by default what the recipe says, or one bucket.
-    learning_rate
+    lr
         By default what the recipe says of a network that was made for ImageNet, as in the paper,
         and 1 of one that starts at random: the slopes of directions are small.
     contrast
@@ -99,7 +99,7 @@ class C3(Method):
         self,
         *,
         memory: int | None = None,
-        learning_rate: float | None = None,
+        lr: float | None = None,
         contrast: float = 0.3,
         gamma: float = 2.0,
         distance: float = 1.0,
@@ -110,9 +110,9 @@ class C3(Method):
         self._contrast, self._gamma = number("contrast", contrast), number("gamma", gamma)
         self._distance = number("distance", distance)
         self._temperature = number("temperature", temperature, above=True)
-        self._rate = learning_rate
-        if learning_rate is not None:
-            self._rate = number("learning_rate", learning_rate)
+        self._rate = lr
+        if lr is not None:
+            self._rate = number("lr", lr)
         self._milestones = Milestones(slower_at)
         # What was said of each new sample while it was learned from.
         self._said: Array = np.empty((0, 0), np.float32)
@@ -120,11 +120,11 @@ class C3(Method):
     def override_recipe(self, recipe: Recipe) -> Recipe:
         """Return the recipe with its network's newer form, batches of ten, and varied images."""
         model = "resnet50d" if recipe.model == "resnet50" else recipe.model
-        usual = recipe.learning_rate if MODELS.find(model).of_imagenet else _RATE_AT_RANDOM
+        usual = recipe.lr if MODELS.find(model).of_imagenet else _RATE_AT_RANDOM
         return replace(
             recipe,
             model=model,
-            learning_rate=usual if self._rate is None else self._rate,
+            lr=usual if self._rate is None else self._rate,
             batch_size=_NEW,
             augment=_VARIED,
         )

@@ -84,8 +84,8 @@ class EWC(Anchored):
         # A look for F is a look: on the way it is paid for with every step.
         recipe = self.setting.recipe
         learned = recipe.epochs * len(new)
-        if recipe.iterations is not None:
-            learned = recipe.iterations * recipe.batch_size
+        if recipe.max_steps is not None:
+            learned = recipe.max_steps * recipe.batch_size
         looked = learned if self._fisher is None else min(self._fisher, learned)
         return replace(chosen, forward_passes=1 + looked / max(learned, 1))
 

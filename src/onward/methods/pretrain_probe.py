@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 # CLEAR's linear layer, in the epochs that are enough for a few hundred samples.
 _PROBE = Recipe(
     model="linear",
-    learning_rate=1.0,
+    lr=1.0,
     momentum=0.9,
     weight_decay=0.0,
     batch_size=256,
     epochs=30,
-    decay_at=(0.6,),
+    milestones=(0.6,),
 )
 _AT_ONCE = 1024
 

@@ -66,9 +66,9 @@ class ModelCard:
         return f"reads {self.reads}, gives {self.gives}"
 
 
-_NETWORK = ("side", "weights")
+_NETWORK = ("image_size", "weights")
 _IMAGENET: Mapping[str, Any] = {"takes": _NETWORK, "of_imagenet": True}
-_CLIP = ("weights", "recomputes")
+_CLIP = ("weights", "grad_checkpointing")
 
 
 def _resnet(depth: int) -> ModelCard:
@@ -82,7 +82,7 @@ MODELS = Catalogue(
         card.name: card
         for card in (
             ModelCard("linear", "onward.models.classifier:linear_probe", reads="numbers"),
-            ModelCard("mlp", "onward.models.classifier:mlp", reads="numbers", takes=("hidden",)),
+            ModelCard("mlp", "onward.models.classifier:mlp", reads="numbers", takes=("hidden_dim",)),
             ModelCard("convnet", "onward.models.convnet:convnet", takes=_NETWORK),
             _resnet(18),
             ModelCard("resnet32", "onward.models.resnet32:resnet32", takes=_NETWORK),

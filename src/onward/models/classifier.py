@@ -226,12 +226,12 @@ def image_classifier(
     name: str,
     scale: Scale,
     head: str = "linear",
-    side: int | None = None,
+    image_size: int | None = None,
     weights: str | None = None,
     normal: bool = False,
 ) -> Classifier:
     """Make a classifier of images stored as bytes."""
-    preprocess = ImageInput(shape, scale, side, name=name)
+    preprocess = ImageInput(shape, scale, image_size, name=name)
     return Classifier(
         make_backbone,
         shape,
@@ -258,12 +258,12 @@ def mlp(
     generator: torch.Generator,
     *,
     head: str = "linear",
-    hidden: int = 2048,
+    hidden_dim: int = 2048,
 ) -> Classifier:
     """Make a classifier with one hidden layer, by default of 2,048 units as in CLEAR."""
     width = require_features(shape)
     return Classifier(
-        lambda: nn.Sequential(nn.Linear(width, hidden), nn.ReLU()),
+        lambda: nn.Sequential(nn.Linear(width, hidden_dim), nn.ReLU()),
         shape,
         classes,
         generator,

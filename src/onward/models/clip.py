@@ -46,7 +46,7 @@ class Clip(Model):
         Has to be ``linear``.
     weights
         A file with weights to start from, also when they are drawn anew.
-    recomputes
+    grad_checkpointing
         Whether what lies between layers is computed again on the way back instead of being kept:
         a third more work, and the memory of one layer.
     """
@@ -63,14 +63,14 @@ class Clip(Model):
         config: ClipConfig | str = SMALL,
         head: str = "linear",
         weights: str | None = None,
-        recomputes: bool = False,
+        grad_checkpointing: bool = False,
     ) -> None:
         super().__init__()
         if head != "linear":
             raise OnwardError(f"expected a linear head for CLIP, found {head!r}")
         self._layout = PairLayout(shape)
         self._config = CONFIGS[config] if isinstance(config, str) else config
-        self._classes, self._recomputes = classes, recomputes
+        self._classes, self._grad_checkpointing = classes, grad_checkpointing
         self._weights = None if weights is None else Path(weights).expanduser()
         self._tokens = self._config.tokens()
         self.net = self._made(generator)
@@ -155,7 +155,7 @@ class Clip(Model):
             read = unwrapped(read_weights(self._weights))
             require_fit(net, read, self._weights, of=f"open_clip's {self._config.name}")
             net.load_state_dict(read)
-        if self._recomputes:
+        if self._grad_checkpointing:
             net.set_grad_checkpointing()
         return net.float().eval()
 

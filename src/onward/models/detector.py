@@ -40,7 +40,7 @@ class Detector(Model):
         Draws the weights.
     head
         Has to be ``linear``.
-    side
+    image_size
         What the shorter side of images is scaled to, and the longer one to no more than 5/3 of it;
         by default what `SIDE` says.
     weights
@@ -68,7 +68,7 @@ class Detector(Model):
         generator: torch.Generator,
         *,
         head: str = "linear",
-        side: int | None = None,
+        image_size: int | None = None,
         weights: str | None = None,
     ) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class Detector(Model):
             )
         if head != "linear":
             raise OnwardError(f"expected a linear head for {self.NAME}, found {head!r}")
-        self._side = side or self.SIDE
+        self._side = image_size or self.SIDE
         self._weights = None if weights is None else Path(weights).expanduser()
         for name, values in zip(("mean", "std"), scale_of(self.SCALE), strict=True):
             self.register_buffer(name, values, persistent=False)

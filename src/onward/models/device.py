@@ -1,47 +1,111 @@
-"""Where large models compute, and in which precision: what the machine has."""
+"""Devices, precision and threads: what a model computes on."""
 
 import contextlib
-import functools
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 
+from onward.errors import OnwardError
 
-@dataclass(frozen=True)
-class Device:
-    """Where to compute, and the type of number for products, where it is not the usual one."""
-
-    name: str
-    mixed: torch.dtype | None = None
-
-    def precision(self) -> contextlib.AbstractContextManager[Any]:
-        """Compute products in fewer bits where the hardware is made for it; weights stay whole."""
-        if self.mixed is None:
-            return contextlib.nullcontext()
-        return torch.autocast(self.name.partition(":")[0], dtype=self.mixed)
+_TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
-def chosen(cuda: Any, mps: Any, environment: Mapping[str, str]) -> Device:
-    """Return the best device that there is, by what `torch.cuda` and `torch.backends.mps` know.
+def resolve_device(name: str) -> torch.device:
+    """Return a device by its name; ``auto`` is the best one of this machine.
 
-    A CUDA device computes in bfloat16 if it can, which needs no scaling of losses. A processor
-    never does: without instructions for it, it is many times slower. The environment says which
-    device a process of several on one machine takes.
+    Where several processes of a run share a machine, each takes the GPU of its local rank.
     """
-    if cuda.is_available():
-        place = int(environment.get("LOCAL_RANK", "0")) % max(cuda.device_count(), 1)
-        # Not emulated: that is slower than no mixture at all.
-        can = cuda.is_bf16_supported(including_emulation=False)
-        return Device(f"cuda:{place}", torch.bfloat16 if can else None)
-    if mps.is_available():
-        return Device("mps")
-    return Device("cpu")
+    cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
+    if name == "auto":
+        name = "cuda" if cuda else ("mps" if mps else "cpu")
+    if name == "cuda" and cuda:
+        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise OnwardError(f"expected the name of a device, such as cuda:0, found {name!r}") from error
+    there = {"cpu": True, "mps": mps, "cuda": cuda}.get(device.type, True)
+    if device.type == "cuda" and cuda:
+        there = (device.index or 0) < torch.cuda.device_count()
+    if not there:
+        raise OnwardError(
+            f"expected the device {name}, found {_devices()}. Choose one of these, or --device auto"
+        )
+    return device
 
 
-@functools.cache
-def device() -> Device:
-    """Return the best device of this machine."""
-    return chosen(torch.cuda, torch.backends.mps, os.environ)
+def _devices() -> str:
+    """List the devices of this machine."""
+    found = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+    if torch.backends.mps.is_available():
+        found.append("mps")
+    return ", ".join([*found, "cpu"])
+
+
+def require_precision(device: torch.device, precision: str) -> None:
+    """Raise if a device cannot compute in a precision; warn if it is slow at it."""
+    if precision == "fp16" and device.type == "cpu":
+        raise OnwardError("expected the precision fp32 or bf16 on a CPU, found fp16. Choose one of these")
+    if precision != "bf16":
+        return
+    if device.type == "cuda" and not torch.cuda.is_bf16_supported(including_emulation=False):
+        raise OnwardError(
+            f"expected a precision that {torch.cuda.get_device_name(device)} computes in, found "
+            "bf16. Choose fp16 or fp32"
+        )
+    if device.type == "cpu" and not cpu_has_bf16():
+        warnings.warn(
+            "this processor has no instructions for bf16: training will be many times slower than "
+            "with --precision fp32",
+            stacklevel=2,
+        )
+
+
+def cpu_has_bf16() -> bool:
+    """Whether the processor has instructions for products of bfloat16 numbers."""
+    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported()) and bool(
+        torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    )
+
+
+def autocast(device: torch.device, precision: str) -> contextlib.AbstractContextManager[Any]:
+    """Compute matrix products and convolutions in a precision; weights stay in fp32."""
+    if precision == "fp32":
+        return contextlib.nullcontext()
+    return torch.autocast(device.type, _TYPES[precision])
+
+
+@contextlib.contextmanager
+def computing(threads: int = 1) -> Iterator[None]:
+    """Compute on so many threads, without gradients unless they are asked for."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def peak_memory(device: torch.device) -> int:
+    """Return the most bytes that were allocated on a device; 0 on the CPU."""
+    return int(torch.cuda.max_memory_allocated(device)) if device.type == "cuda" else 0
+
+
+def explained(error: Exception) -> Exception:
+    """Return an out-of-memory error with advice, and any other error as it is."""
+    is_cpu = "can't allocate memory" in str(error)
+    if not isinstance(error, torch.OutOfMemoryError) and not is_cpu:
+        return error
+    where = "the machine" if is_cpu else "the device"
+    first = str(error).splitlines()[0]
+    found = OnwardError(
+        f"expected a training step to fit in the memory of {where}, found that it does not ({first}). "
+        "Lower batch_size or image_size, or set micro_batch_size, which keeps the gradient as it "
+        "is, or a --precision of bf16; networks with batch normalization take no micro_batch_size"
+    )
+    found.__cause__ = error
+    return found

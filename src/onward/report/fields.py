@@ -22,8 +22,8 @@ def flat(nested: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 
     Examples
     --------
-    >>> flat({"seed": 0, "recipe": {"epochs": 30, "decay_at": [1, 2]}, "limits": {}})
-    {'seed': 0, 'recipe.epochs': 30, 'recipe.decay_at': [1, 2]}
+    >>> flat({"seed": 0, "recipe": {"epochs": 30, "milestones": [1, 2]}, "limits": {}})
+    {'seed': 0, 'recipe.epochs': 30, 'recipe.milestones': [1, 2]}
     """
     found: dict[str, Any] = {}
     for name, value in nested.items():

@@ -15,7 +15,7 @@ from onward.report.numbers import percent
 from onward.results.cost import unmetered
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
-from onward.results.schema import RunSpec
+from onward.results.schema import SCHEMA, RunSpec
 from onward.tasks import shown_of
 from onward.tasks.one_label import CLASS_MEAN
 
@@ -274,6 +274,7 @@ def by_setting(summaries: Sequence[Summary]) -> list[list[Summary]]:
 def _setting(spec: RunSpec) -> str:
     # How a method is trained is its own affair, once the budget is the same; which model is not.
     anyone = {
+        "schema_version": SCHEMA,
         "seed": 0,
         "method": "",
         "method_options": {},
@@ -339,4 +340,7 @@ def _name(spec: RunSpec) -> str:
     options = {**spec.method_options, **spec.recipe_changes}
     if options:
         name += f"({', '.join(f'{key}={value}' for key, value in options.items())})"
+    if spec.schema_version < SCHEMA:
+        # Another training engine: never pooled with runs of this version under one name.
+        name += f" (version {spec.schema_version})"
     return printable(name)

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import shutil
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +24,7 @@ from onward.results.read import (
     read_manifest,
     read_progress,
     read_scores,
+    read_spec,
     read_stored_spec,
 )
 from onward.results.schema import Cost, Environment, Manifest, Point, Progress, RunSpec, Score
@@ -205,4 +207,23 @@ def open_folder(
     with contextlib.ExitStack() as stack:
         with storage(path):
             stack.enter_context(locked(path / ".lock", on_wait))
+        if read_manifest(path) is None:
+            _warn_of_unfinished_older_run(path, spec)
         yield RunFolder(path, spec, environment)
+
+
+def _warn_of_unfinished_older_run(path: Path, spec: RunSpec) -> None:
+    """Warn if an older version began this run: its checkpoints are of another training engine."""
+    for folder in sorted(path.parent.glob("*/")):
+        try:
+            older = read_spec(folder)
+            manifest = read_manifest(folder)
+        except OnwardError:  # a damaged folder, which is reported wherever it is read
+            continue
+        same = older.model_copy(update={"schema_version": spec.schema_version}) == spec
+        if older.schema_version < spec.schema_version and same and not (manifest or Manifest()).complete:
+            warnings.warn(
+                f"{folder} has an unfinished run of these settings by an older version, which can "
+                "be read and not resumed: the run begins again in a folder of its own",
+                stacklevel=2,
+            )

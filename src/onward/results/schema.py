@@ -35,7 +35,8 @@ from pydantic_core import PydanticSerializationError
 from onward.errors import OnwardError
 from onward.protocols import TESTS
 
-SCHEMA = 1
+SCHEMA = 2
+"""The version of specs that is written; `onward.results.translations` reads those of version 1."""
 
 
 def stream_name(

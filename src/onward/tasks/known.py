@@ -42,7 +42,7 @@ def require_finite(found: Array, what: str, who: str = "model") -> None:
     if not np.isfinite(found).all():
         raise DivergedError(
             f"expected finite {what} from predict(view), found NaN or infinity; the {who} has "
-            "probably diverged: lower its learning rate (--training learning_rate=…)"
+            "probably diverged: lower its learning rate (--training lr=…)"
         )
 
 

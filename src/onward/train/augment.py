@@ -28,13 +28,13 @@ def _every_other_mirrored(images: Array, rng: np.random.Generator) -> Array:
 
 # What is done to images as they are, one after the other.
 _VARIED = {
-    "flip_perspective_erase": (_every_other_mirrored, seen_from_elsewhere, covered),
-    "flip_rotate_colour": (_every_other_mirrored, turned, recoloured),
-    "turn_scale_shift": (moved,),
+    "flip_perspective_erasing": (_every_other_mirrored, seen_from_elsewhere, covered),
+    "flip_rotation_color_jitter": (_every_other_mirrored, turned, recoloured),
+    "random_affine": (moved,),
 }
 AUGMENTATIONS = get_args(Augment)
 # The smallest share of an image's area that a part has.
-_LEAST = {"part_flip": 0.08, "most_of_it": 0.9}
+_LEAST = {"random_resized_crop_flip": 0.08, "random_resized_crop": 0.9}
 # How often a part that does not fit is tried again, as in torchvision.
 _TRIES = 10
 # How far an image without anything beyond its frame is shifted, as a share of its side.
@@ -57,19 +57,19 @@ def augmented(
     positions
         The samples of one batch.
     augment
-        ``flip`` mirrors every other image, at random. ``crop_flip`` also takes another crop along
+        ``flip`` mirrors every other image, at random. ``random_crop_flip`` also takes another crop along
         the longer edge where the data has one, as CLEAR does; where all there is is the square, it
-        shifts it by up to an eighth and repeats its edge. ``pad_flip`` always does that with black
-        beyond the edge: of 32 pixels, four on each side, as is usual for CIFAR. ``part_flip`` cuts
+        shifts it by up to an eighth and repeats its edge. ``padded_crop_flip`` always does that with black
+        beyond the edge: of 32 pixels, four on each side, as is usual for CIFAR. ``random_resized_crop_flip`` cuts
         a random part out of a picture and resizes it, as is usual for ImageNet; a square without
-        more around it is shifted. ``most_of_it`` cuts out at least nine tenths and does not mirror,
-        as open_clip does, also of pairs. ``flip_perspective_erase`` and ``flip_rotate_colour`` are
-        those of CLAD's challenge, see `onward.data.variations`. ``turn_scale_shift`` moves drawings
+        more around it is shifted. ``random_resized_crop`` cuts out at least nine tenths and does not mirror,
+        as open_clip does, also of pairs. ``flip_perspective_erasing`` and ``flip_rotation_color_jitter`` are
+        those of CLAD's challenge, see `onward.data.variations`. ``random_affine`` moves drawings
         a little and does not mirror them; it and those of the challenge can be asked of pairs too.
     key
         What the variation is drawn from: the same again when a call is resumed.
     share
-        Which of them are wanted, with ``most_of_it``: each is what it would be among all.
+        Which of them are wanted, with ``random_resized_crop``: each is what it would be among all.
     """
     if augment not in AUGMENTATIONS:
         raise OnwardError(
@@ -81,7 +81,7 @@ def augmented(
             "augment none"
         )
     rng = draws(Draws.VARIATION, *key)
-    if augment == "most_of_it":
+    if augment == "random_resized_crop":
         tries = rng.random((len(positions), _TRIES, 4))[share]
         found = view.resized_parts(positions[share], tries, _LEAST[augment])
         return _parts_of(view.inputs(positions[share]), tries) if found is None else found
@@ -89,15 +89,15 @@ def augmented(
         return _varied_inputs(view.inputs(positions), augment, rng)
     mirrored = which_mirrored(rng, len(positions))
     images = None
-    if augment == "part_flip":
+    if augment == "random_resized_crop_flip":
         images = view.resized_parts(
             positions, rng.random((len(positions), _TRIES, 4)), _LEAST[augment]
         )
     if augment != "flip" and images is None:
         at = rng.random((len(positions), 2))
-        images = view.crops(positions, at[:, 0]) if augment == "crop_flip" else None
+        images = view.crops(positions, at[:, 0]) if augment == "random_crop_flip" else None
         if images is None:
-            images = shifted(view.inputs(positions), at, black=augment == "pad_flip")
+            images = shifted(view.inputs(positions), at, black=augment == "padded_crop_flip")
     if images is None:
         images = view.inputs(positions)
     images[mirrored] = images[mirrored, :, ::-1]
@@ -122,7 +122,7 @@ def _varied_inputs(inputs: Array, augment: str, rng: np.random.Generator) -> Arr
 def _parts_of(inputs: Array, tries: Array) -> Array:
     """Return most of each square, in its size, where there is nothing more around it."""
     images = inputs if inputs.dtype.names is None else inputs[IMAGE]
-    side, least = images.shape[1], _LEAST["most_of_it"]
+    side, least = images.shape[1], _LEAST["random_resized_crop"]
     images[...] = [
         random_part(Image.fromarray(image), side, numbers, least, Image.Resampling.BICUBIC)
         for image, numbers in zip(images, tries, strict=True)

@@ -15,7 +15,7 @@ from onward.models.probe_bank import Bank, side_by_side
 from onward.models.spread import OwnRows
 from onward.pairs import as_bytes
 from onward.train.method import Batch, Method, TrainingSet, require_scalar
-from onward.train.optimizers import optimizer
+from onward.train.optimizers import ModelOptimizer
 from onward.train.recipe import Recipe
 from onward.train.steps import Inputs, Steps
 from onward.train.validation import Validation
@@ -40,8 +40,8 @@ class Descent:
         What the batches are drawn from, beside the epoch; the last number counts the calls.
     done
         The finished steps of a call that is resumed.
-    velocity
-        The optimiser's, of a call that is resumed.
+    optimizer_state
+        Of a call that is resumed, or of the call before where it is kept.
     after_step
         Called after every step, when all of it can be saved.
     """
@@ -58,7 +58,7 @@ class Descent:
         epochs: int,
         key: tuple[int, ...],
         done: int,
-        velocity: dict[str, torch.Tensor],
+        optimizer_state: dict[str, torch.Tensor],
         after_step: Callable[[], None],
     ) -> None:
         self.method, self.model, self.training = method, model, training
@@ -68,21 +68,23 @@ class Descent:
         self.validation, self._epochs = validation, epochs
         budget.declare(parameters=model.size)
         parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
-        self._optimizer = optimizer(parameters, recipe, velocity, method.frozen_rows(model))
+        self._optimizer = ModelOptimizer(
+            parameters, recipe, frozen_rows=method.frozen_rows(model), state=optimizer_state
+        )
         self.steps = Steps(
             training,
             self.batch_size,
             key,
-            whole=recipe.iterations is not None,
+            whole=recipe.max_steps is not None,
             replacement=recipe.replacement,
         )
         self.total = self._steps_affordable() if training.epoch else 0
         self.failed: Exception | None = None
 
     @property
-    def velocity(self) -> dict[str, torch.Tensor]:
-        """How fast the weights are moving."""
-        return self._optimizer.velocity
+    def optimizer_state(self) -> dict[str, torch.Tensor]:
+        """The optimizer's state, by the names of parameters."""
+        return self._optimizer.state()
 
     def sees_what(self, other: "Descent") -> bool:
         """Whether another one sees the same batches, step by step."""
@@ -103,7 +105,7 @@ class Descent:
             and other.method.is_plain_finetuning
             and self._recipe == other._recipe
             and self.method.setting.task == other.method.setting.task
-            and (self.total, self.rate) == (other.total, other.rate)
+            and (self.total, self.lr) == (other.total, other.lr)
             and not (self.validation.asked or other.validation.asked)
             and self.method.frozen_rows(self.model) == other.method.frozen_rows(other.model)
             and all(
@@ -123,13 +125,13 @@ class Descent:
     @property
     def _moving(self) -> tuple[dict[str, torch.Tensor], ...]:
         """Everything that a step changes."""
-        return self.model.state_dict(), self.velocity
+        return self.model.state_dict(), self.optimizer_state
 
     @property
-    def rate(self) -> float:
+    def lr(self) -> float:
         """The learning rate of the next step."""
         slowed = self.validation.slowed * self.method.lr_scale
-        return self._recipe.rate(self.done, self.total, self.key[-1]) * slowed
+        return self._recipe.lr_at(self.done, self.total, self.key[-1]) * slowed
 
     @property
     def waiting(self) -> bool:
@@ -157,7 +159,7 @@ class Descent:
     def _divergence(self, what: str) -> DivergedError:
         return DivergedError(
             f"expected finite numbers, found NaN or infinity in {what} at step {self.done} of "
-            f"{self.total}, at a learning rate of {self.rate:.3g}; training has diverged and was "
+            f"{self.total}, at a learning rate of {self.lr:.3g}; training has diverged and was "
             "stopped, and what was kept before is still there: lower the learning rate"
         )
 
@@ -177,8 +179,6 @@ class Descent:
     def move(self, batch: Batch) -> None:
         """Finish a step whose gradient is there."""
         self.method.on_after_backward(batch)
-        if self._recipe.clip is not None:
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._recipe.clip)
         self._optimizer.step(batch.lr)
         self.done += 1
         if self.done % self.steps.per_epoch == 0:
@@ -197,10 +197,10 @@ class Descent:
         limits, training = self.budget.limits, self.training
         looks = (self.batch_size + training.replay) * training.forward_passes
         macs = self.model.macs * looks + self.validation.macs / self.steps.per_epoch
-        if self._recipe.iterations is None:
+        if self._recipe.max_steps is None:
             wanted = self._epochs * -(-training.epoch // self._recipe.batch_size)
         else:
-            wanted = round(self._recipe.iterations * training.step_multiplier)
+            wanted = round(self._recipe.max_steps * training.step_multiplier)
         steps_paid = int(
             min(
                 min(wanted, self.steps.within(limits.get("passes", np.inf))),
@@ -284,8 +284,8 @@ def _take_step(
     for place, (leader, _) in enumerate(flocks):
         batch = None
         try:
-            outputs, rate = bank.outputs(place), leader.rate
-            batch = Batch(leader.model, inputs, outputs, targets, new, positions, rate)
+            outputs, lr = bank.outputs(place), leader.lr
+            batch = Batch(leader.model, inputs, outputs, targets, new, positions, lr)
             with torch.enable_grad():
                 loss = require_scalar(leader.method.compute_loss(batch))
             leader.check_finite(loss)

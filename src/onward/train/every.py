@@ -25,7 +25,7 @@ class Every:
 
     def begin(self, setting: Setting) -> None:
         """Take note of the recipe."""
-        self._enough = self._samples or setting.recipe.memory or 1
+        self._enough = self._samples or setting.recipe.memory_size or 1
 
     @property
     def begins(self) -> bool:

@@ -34,7 +34,7 @@ class Exemplars:
     def begin(self, setting: Setting) -> None:
         """Take note of the recipe and the seed."""
         self._size = setting.recipe.batch_size
-        number = self._per_class or setting.recipe.per_class or _USUAL
+        number = self._per_class or setting.recipe.exemplars_per_class or _USUAL
         self._memory = PerClass(number, seed=setting.seed)
 
     def __len__(self) -> int:
@@ -90,7 +90,7 @@ def memory_for(
             f"expected a memory of so many samples or of so many per class, found both: memory "
             f"{memory} and per_class {per_class}. Leave one of them out"
         )
-    number = setting.recipe.per_class if memory is None and per_class is None else per_class
+    number = setting.recipe.exemplars_per_class if memory is None and per_class is None else per_class
     made: Kept[Memory] | Exemplars
     made = Kept(MEMORIES.find(kind), memory) if number is None else Exemplars(number)
     made.begin(setting)

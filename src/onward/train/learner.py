@@ -52,8 +52,8 @@ class GradientLearner:
         self._method_before: dict[str, Any] = {}
         # Of a call that was interrupted and is to be made again: the checkpoint.
         self._interrupted: dict[str, Any] | None = None
-        # The optimiser's, where it goes on from call to call.
-        self._velocity: dict[str, torch.Tensor] = {}
+        # The optimizer's state, where it is kept from call to call.
+        self._optimizer_state: dict[str, torch.Tensor] = {}
         method.begin(self.setting)
 
     def learn(self, view: View, budget: Budget) -> None:
@@ -83,7 +83,7 @@ class GradientLearner:
             "classes": self._model.classes,
             "model": to_arrays(self._model.state_dict()),
             "validation": {} if descent is None else descent.validation.state(),
-            "velocity": to_arrays(self._velocity if descent is None else descent.velocity),
+            "optimizer": to_arrays(self._optimizer_state if descent is None else descent.optimizer_state),
             "method": self.method.state() if descent is None else self._method_before,
             "method_inside": {} if descent is None else self.method.save_step_state(),
         }
@@ -98,7 +98,7 @@ class GradientLearner:
             self._model = self._new_model(state["classes"])
             set_weights(self._model, to_tensors(state["model"]))
             self.method.restore(state["method"])
-            self._velocity = to_tensors(state["velocity"]) if self._recipe.goes_on else {}
+            self._optimizer_state = to_tensors(state["optimizer"]) if self._recipe.keep_optimizer_state else {}
             self._interrupted = None if state["steps_done"] is None else state
         except KeyError as error:
             raise DamagedFolderError(
@@ -124,7 +124,7 @@ class GradientLearner:
             budget,
             self._recipe,
             # Which epoch is best is no question where there is a number of steps.
-            keeps_best=self.method.keeps_best and self._recipe.iterations is None,
+            keeps_best=self.method.keeps_best and self._recipe.max_steps is None,
             state=before["validation"] if before else {},
         )
         self._descent = Descent(
@@ -137,7 +137,7 @@ class GradientLearner:
             epochs=self._recipe.epochs_of(self._calls),
             key=(self.setting.seed, self._calls),
             done=before["steps_done"] if before else 0,
-            velocity=to_tensors(before["velocity"]) if before else self._velocity,
+            optimizer_state=to_tensors(before["optimizer"]) if before else self._optimizer_state,
             after_step=lambda: budget.checkpoint(self),
         )
         return self._descent
@@ -155,8 +155,8 @@ class GradientLearner:
             crew().require_alike(sum(float(w.sum(dtype=torch.float64)) for w in weights))
         descent.validation.settle()
         self.method.on_learn_end(descent.model, view, budget)
-        if self._recipe.goes_on:
-            self._velocity = descent.velocity
+        if self._recipe.keep_optimizer_state:
+            self._optimizer_state = descent.optimizer_state
         self._descent = None
         self._calls += 1
 
@@ -171,7 +171,7 @@ class GradientLearner:
     def _new_model(self, classes: int) -> Model:
         card, recipe = MODELS.find(self._recipe.model), self._recipe
         options = {name: getattr(recipe, name) for name in card.takes}
-        for name in ("side", "weights", "recomputes"):
+        for name in ("image_size", "weights", "grad_checkpointing"):
             if name not in card.takes and getattr(recipe, name):
                 takers = [other.name for other in MODELS.values() if name in other.takes]
                 raise OnwardError(
@@ -180,8 +180,8 @@ class GradientLearner:
                 )
         head = self.method.head
         model = card(self._shape, classes, self._generator(), head=head, **options)
-        if self._recipe.at_once is not None:
-            model = cast("Model", GradientCache(model, self._recipe.at_once))
+        if self._recipe.micro_batch_size is not None:
+            model = cast("Model", GradientCache(model, self._recipe.micro_batch_size))
         return cast("Model", Spread(model, crew())) if crew().size > 1 else model
 
     def _generator(self) -> torch.Generator:

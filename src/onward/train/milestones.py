@@ -30,7 +30,7 @@ class Milestones:
 
     def begin(self, setting: Setting) -> None:
         """Take note of the recipe."""
-        memory = setting.recipe.memory
+        memory = setting.recipe.memory_size
         usual = () if memory is None else tuple(times * memory for times in _USUAL)
         self._at = usual if self._asked is None else self._asked
 

@@ -1,161 +1,189 @@
-"""How weights move along a gradient: two optimisers, by the recipe's word for them."""
+"""The optimizer of a model: a class of `torch.optim` by its name, with the recipe's numbers.
 
-from collections.abc import Mapping
+What is added to it here: rows that are frozen, a state that is saved by the names of parameters,
+and parameters that grow between two calls of `learn`.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
+from torch import nn
 
+from onward.errors import OnwardError, unknown
 from onward.train.recipe import Recipe
-from onward.train.weights import grown
 
-_STEPS, _FIRST, _SECOND = "steps", "first.", "second."
+# Their steps compute the loss again, or take gradients of another kind.
+_UNSUITABLE = ("lbfgs", "sparseadam")
+# Keyword arguments that a recipe has fields of its own for.
+FIELDS = ("lr", "momentum", "betas", "eps", "weight_decay")
 
 
-class WeightMover:
-    """Abstract: weights by name, and what is remembered from one step to the next.
+@functools.cache
+def optimizer_class(name: str) -> Callable[..., torch.optim.Optimizer]:
+    """Return a class of `torch.optim` by its name in any case, or else one of timm's."""
+    known = {
+        other.lower(): kind
+        for other, kind in vars(torch.optim).items()
+        if inspect.isclass(kind) and issubclass(kind, torch.optim.Optimizer)
+    }
+    del known["optimizer"]
+    if name.lower() in _UNSUITABLE:
+        raise OnwardError(
+            f"expected an optimizer that takes one step for each gradient, found {name}. Choose "
+            "another one, such as sgd or adamw"
+        )
+    if name.lower() in known:
+        return known[name.lower()]
+    try:
+        from onward.models.torchvision_loader import torchvision
+
+        torchvision()  # which timm imports
+        from timm import optim
+    except (ImportError, OnwardError):
+        names = []
+    else:
+        names = optim.list_optimizers()
+        if name in names:
+            made: Callable[..., torch.optim.Optimizer] = optim.get_optimizer_class(name)
+            return made
+    raise unknown("optimizer", name, sorted({*known, *names} - {*_UNSUITABLE}), "torch.optim")
+
+
+def accepted_options(name: str) -> frozenset[str]:
+    """Return the keyword arguments of an optimizer."""
+    return frozenset(inspect.signature(optimizer_class(name)).parameters) - {"params"}
+
+
+def make_optimizer(
+    named: Mapping[str, nn.Parameter], recipe: Recipe, *, lr: float | None = None
+) -> torch.optim.Optimizer:
+    """Return the recipe's optimizer of these parameters.
 
     Parameters
     ----------
-    parameters
-        The weights by name; their gradients are in ``.grad``.
-    momentum
-        How much of the last velocity stays.
-    weight_decay
-        The pull towards zero.
-    velocity
-        Where an interrupted descent had been; of a parameter that has grown since, the rest is
-        zero.
-    frozen_rows
-        By name, how many of a parameter's first rows do not move.
-    decays_all
-        Whether numbers and vectors, such as biases, are pulled towards zero too, or matrices alone.
+    named
+        The parameters by name.
+    recipe
+        Names the optimizer and has its numbers: those that the optimizer has no argument for, such
+        as the momentum of AdamW, are left out.
+    lr
+        Another learning rate than the recipe's.
     """
+    known = accepted_options(recipe.optimizer)
+    options: dict[str, Any] = {n: getattr(recipe, n) for n in FIELDS if n in known}
+    if recipe.weight_decay and "weight_decay" not in known:
+        raise OnwardError(
+            f"expected no weight decay with the optimizer {recipe.optimizer}, which has none, found "
+            f"weight_decay = {recipe.weight_decay}. Set it to 0, or choose another optimizer"
+        )
+    for name, value in recipe.optimizer_options.items():
+        if name not in known or name in FIELDS:
+            raise unknown(f"option of {recipe.optimizer}", name, known, "torch.optim")
+        options[name] = value
+    # One kernel for all parameters, where there is one: the loops in Python cost more than a small
+    # step does.
+    if "fused" in known and not {"foreach", "fused", "differentiable"} & options.keys():
+        options["fused"] = all(p.is_floating_point() for p in named.values()) or None
+    groups: list[dict[str, Any]] = [{"params": [*named.values()]}]
+    if recipe.no_decay:
+        exempt = [p for p in named.values() if p.ndim < 2]
+        others = [p for p in named.values() if p.ndim >= 2]
+        groups = [{"params": others}, {"params": exempt, "weight_decay": 0.0}]
+    try:
+        return optimizer_class(recipe.optimizer)(
+            [group for group in groups if group["params"]],
+            **{**options, "lr": recipe.lr if lr is None else lr},
+        )
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise OnwardError(
+            f"the optimizer {recipe.optimizer} refuses its options: {error}. Change them, or choose "
+            "another optimizer"
+        ) from error
 
-    # What is remembered of each parameter, by what stands before its name.
-    MOMENTS: tuple[str, ...]
+
+class ModelOptimizer:
+    """The optimizer of one model through one call of `learn`.
+
+    Parameters
+    ----------
+    named
+        The parameters that are trained, by name.
+    recipe
+        Names the optimizer and has its numbers.
+    frozen_rows
+        By name, how many of a parameter's first rows are not updated.
+    state
+        What `state` of an earlier optimizer returned, of a call that is resumed or, where the
+        recipe keeps it, of the call before. Rows that a parameter has gained since start at zero.
+    """
 
     def __init__(
         self,
-        parameters: Mapping[str, torch.Tensor],
+        named: Mapping[str, nn.Parameter],
+        recipe: Recipe,
         *,
-        momentum: float,
-        weight_decay: float,
-        velocity: Mapping[str, torch.Tensor],
         frozen_rows: Mapping[str, int] | None = None,
-        decays_all: bool = True,
+        state: Mapping[str, torch.Tensor] | None = None,
     ) -> None:
-        self._parameters = parameters
-        self._momentum = momentum
-        self._weight_decay, self._decays_all = weight_decay, decays_all
-        self._frozen_rows = frozen_rows or {}
-        self.velocity = dict(velocity)
-        for name, parameter in parameters.items():
-            for moment in self.MOMENTS:
-                before = velocity.get(moment + name)
-                if before is None or before.shape != parameter.shape:
-                    self.velocity[moment + name] = grown(before, parameter)
-                else:  # what was read from a file comes to where the weights are
-                    self.velocity[moment + name] = before.to(parameter.device)
+        self._named = dict(named)
+        self._clip = recipe.grad_clip_norm
+        self._frozen = {name: rows for name, rows in (frozen_rows or {}).items() if rows}
+        self.torch = make_optimizer(named, recipe)
+        if state:
+            self._restore(state)
 
-    def decay_of(self, parameter: torch.Tensor) -> float:
-        """Return the pull towards zero of one parameter."""
-        return self._weight_decay if self._decays_all or parameter.ndim > 1 else 0.0
+    def step(self, lr: float) -> None:
+        """Clip the gradients, and update all parameters that have one."""
+        if self._clip is not None:
+            nn.utils.clip_grad_norm_(self._named.values(), self._clip)
+        for group in self.torch.param_groups:
+            group["lr"] = lr
+        if not self._frozen:
+            self.torch.step()
+            return
+        # Weight decay and momentum move rows whose gradient is zero, too.
+        before = {name: self._named[name][:rows].clone() for name, rows in self._frozen.items()}
+        self.torch.step()
+        for name, rows in before.items():
+            self._named[name][: len(rows)] = rows
 
-    def step(self, learning_rate: float) -> None:
-        """Move every weight once."""
-        raise NotImplementedError
+    def state(self) -> dict[str, torch.Tensor]:
+        """Return the optimizer's state as tensors, each named ``parameter/entry``."""
+        found = {}
+        for name, parameter in self._named.items():
+            for entry, value in self.torch.state.get(parameter, {}).items():
+                if value is not None:
+                    found[f"{name}/{entry}"] = torch.as_tensor(value)
+        return found
+
+    def _restore(self, state: Mapping[str, torch.Tensor]) -> None:
+        entries: dict[str, dict[str, torch.Tensor]] = {}
+        for place, value in state.items():
+            name, _, entry = place.rpartition("/")
+            entries.setdefault(name, {})[entry] = value
+        packed = self.torch.state_dict()
+        order = [p for group in self.torch.param_groups for p in group["params"]]
+        names = {id(parameter): name for name, parameter in self._named.items()}
+        packed["state"] = {
+            number: {
+                entry: _grown(value, parameter)
+                for entry, value in entries[names[id(parameter)]].items()
+            }
+            for number, parameter in enumerate(order)
+            if names[id(parameter)] in entries
+        }
+        self.torch.load_state_dict(packed)
 
 
-class SGD(WeightMover):
-    """The update of `torch.optim.SGD`, without the bookkeeping that costs more than a small step.
+def _grown(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
+    """Return an entry of the state with as many rows as its parameter has now; new ones are zero.
 
-    v ← momentum · v + g + weight_decay · w;  w ← w − learning_rate · v
+    Only last layers grow, at the end of their first axis.
     """
-
-    MOMENTS = ("",)
-
-    def step(self, learning_rate: float) -> None:
-        """Move every weight once."""
-        for name, parameter in self._parameters.items():
-            gradient, velocity = parameter.grad, self.velocity[name]
-            if gradient is None:
-                continue
-            if name in self._frozen_rows:
-                moving = slice(self._frozen_rows[name], None)
-                parameter, gradient, velocity = (
-                    values[moving] for values in (parameter, gradient, velocity)
-                )
-            torch.add(gradient, velocity, alpha=self._momentum, out=velocity)
-            if decay := self.decay_of(parameter):
-                velocity.add_(parameter, alpha=decay)
-            parameter.add_(velocity, alpha=-learning_rate)
-
-
-class Adam(WeightMover):
-    """The update of `torch.optim.AdamW`; a parameter without a gradient stays as it is.
-
-    m ← β m + (1 - β) g;  s ← fade · s + (1 - fade) g²;
-    w ← (1 - rate · weight_decay) w - rate · m' / (√s' + least), both corrected for their
-    start at zero. β is the momentum.
-
-    References
-    ----------
-    Kingma and Ba, Adam, ICLR 2015; Loshchilov and Hutter, Decoupled Weight Decay Regularization,
-    ICLR 2019.
-    """
-
-    MOMENTS = (_FIRST, _SECOND)
-
-    def __init__(
-        self, *args: Any, fade: float = 0.999, least: float = 1e-8, **options: Any
-    ) -> None:
-        super().__init__(*args, **options)
-        self._fade, self._least = fade, least
-        self.velocity.setdefault(_STEPS, torch.zeros(()))
-
-    def step(self, learning_rate: float) -> None:
-        """Move every weight once."""
-        self.velocity[_STEPS] += 1
-        steps = float(self.velocity[_STEPS])
-        first_whole, second_whole = 1 - self._momentum**steps, 1 - self._fade**steps
-        for name, parameter in self._parameters.items():
-            gradient = parameter.grad
-            if gradient is None:
-                continue
-            moving = slice(self._frozen_rows.get(name, 0), None) if parameter.ndim else ...
-            first, second = (self.velocity[moment + name][moving] for moment in self.MOMENTS)
-            weights, gradient = parameter[moving], gradient[moving]
-            first.lerp_(gradient, 1 - self._momentum)
-            second.mul_(self._fade).addcmul_(gradient, gradient, value=1 - self._fade)
-            if decay := self.decay_of(parameter):
-                weights.mul_(1 - learning_rate * decay)
-            spread = (second / second_whole).sqrt_().add_(self._least)
-            weights.addcdiv_(first, spread, value=-learning_rate / first_whole)
-
-
-def optimizer(
-    parameters: Mapping[str, torch.Tensor],
-    recipe: Recipe,
-    velocity: Mapping[str, torch.Tensor],
-    frozen_rows: Mapping[str, int],
-) -> WeightMover:
-    """Return what moves the weights: the recipe names it, and has its numbers."""
-    shared: dict[str, Any] = {
-        "momentum": recipe.momentum,
-        "weight_decay": recipe.weight_decay,
-        "velocity": velocity,
-        "frozen_rows": frozen_rows,
-        "decays_all": recipe.decays_all,
-    }
-    if recipe.optimizer == "sgd":
-        return SGD(parameters, **shared)
-    return Adam(parameters, fade=recipe.fade, least=recipe.least, **shared)
-
-
-def clip(parameters: Mapping[str, torch.Tensor], most: float) -> None:
-    """Shorten the gradient of all parameters together where it is longer than this."""
-    gradients = [p.grad for p in parameters.values() if p.grad is not None]
-    length = float(sum(gradient.square().sum() for gradient in gradients)) ** 0.5
-    if length > most:
-        for gradient in gradients:
-            gradient.mul_(most / length)
+    missing = len(parameter) - len(value) if value.ndim and parameter.ndim else 0
+    if missing <= 0 or value.shape[1:] != parameter.shape[1 : value.ndim]:
+        return value
+    return torch.cat([value, value.new_zeros(missing, *value.shape[1:])])

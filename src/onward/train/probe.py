@@ -6,7 +6,7 @@ import torch
 
 from onward.models.classifier import Classifier, linear_probe
 from onward.seeds import Draws, draws
-from onward.train.optimizers import optimizer
+from onward.train.optimizers import make_optimizer
 from onward.train.recipe import Recipe
 from onward.types import Array, Task
 
@@ -42,7 +42,7 @@ def train_probe(
     """
     seed = int(draws(Draws.WEIGHTS, *key).integers(2**63))
     probe = linear_probe(features.shape[1:], classes, torch.Generator().manual_seed(seed))
-    descent = optimizer(dict(probe.named_parameters()), recipe, velocity={}, frozen_rows={})
+    optimizer = make_optimizer(dict(probe.named_parameters()), recipe)
     steps, done = probe_steps(len(features), recipe), 0
     inputs, targets = torch.from_numpy(features), torch.tensor(labels)
     for epoch in range(recipe.epochs):
@@ -53,6 +53,8 @@ def train_probe(
             with torch.enable_grad():
                 loss = task.loss(probe(inputs[batch]), targets[batch])
             loss.backward()
-            descent.step(recipe.rate(done, steps))
+            for group in optimizer.param_groups:
+                group["lr"] = recipe.lr_at(done, steps)
+            optimizer.step()
             done += 1
     return probe

@@ -1,8 +1,9 @@
-"""How a model is trained: pure data."""
+"""How a model is trained: pure data, by the names that PyTorch uses."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from onward.errors import OnwardError
 from onward.stored import LATER, PLACE
@@ -18,110 +19,158 @@ Augment = Literal[
     "flip_rotate_colour",
     "turn_scale_shift",
 ]
-Schedule = Literal["steps", "cosine", "constant_cosine"]
+Schedule = Literal["multistep", "cosine", "constant_cosine"]
+Precision = Literal["fp32", "bf16", "fp16"]
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Stochastic gradient descent in numbers.
+    """The training hyperparameters of one call of `learn`.
 
-    The learning rate starts at `learning_rate` in every call of `learn` and is multiplied by
-    `decay` each time one of the shares `decay_at` of the steps has passed. `memory` is the number
-    of samples that a method with a memory keeps; ``None`` means as many as the first view has.
-    `augment` is how images are varied while they are trained on, see `onward.train.augment`.
-
-    `first_epochs` is the number of epochs of the first call, where it is another one. `patience`
-    lets the learning rate wait for a plateau of the score on the validation samples: it is
-    multiplied by `decay` once that has not risen by more than `threshold` for more epochs than
-    this. `per_class` is the number of samples of each class that a method with such a memory keeps.
-    `hidden` is the number of hidden units of an ``mlp``. `side` is what images are scaled to before
-    a network sees them.
-
-    `optimizer` is ``sgd`` or ``adam``, whose first moment fades by `momentum` and the second by
-    `fade`, over which `least` is added, and whose weights decay on their own, as in AdamW;
-    `decays_all` is false where only matrices decay, as is usual for CLIP. `goes_on` keeps its state
-    from one call to the next, as is natural where a call shows a few samples. `clip` is how long
-    the gradient may be.
-
-    `iterations` is the number of steps of a call, whatever it shows: the same compute for each.
-    Batches then all have the same size, across the ends of epochs; with `replacement` there are no
-    epochs, and every batch is drawn from all samples. `at_once` is how many samples of a batch are
-    worked on together, where all of them do not fit in memory: the gradient is the same. So it is
-    with `recomputes`, by which CLIP keeps nothing between its layers and computes it again instead.
-
-    By the `schedule` ``steps`` the learning rate decays as above. ``cosine`` takes it down to zero
-    along a cosine in every call, ``constant_cosine`` in the last `cooldown` of its steps. It rises
-    over the first `warmup` steps of the first call, and over the first `later_warmup` of all
-    others, which begin from `later_rate`, where that is another one.
-
-    `weights` is a file with the weights that a network starts from. Which they are belongs to the
-    options of the benchmark, as a hash: a file may lie anywhere.
+    Parameters
+    ----------
+    model
+        A name of the catalogue, ``timm:NAME``, ``torchvision:NAME`` or ``path/to/file.py:Class``.
+    lr
+        The learning rate at the beginning of every call.
+    weight_decay
+        As the optimizer defines it.
+    batch_size
+        How many new samples each optimizer step has; replayed ones are added by the method.
+    epochs
+        How often each call of `learn` goes through its samples.
+    optimizer
+        The name of a class of `torch.optim` in any case (``sgd``, ``adam``, ``adamw``, ...), or of
+        one of timm's optimizers, where timm is installed.
+    momentum, betas, eps
+        For optimizers that have them; others ignore them.
+    optimizer_options
+        Further keyword arguments of the optimizer, such as ``nesterov`` or ``amsgrad``.
+    no_decay
+        Whether biases and the weights of normalization layers, which have fewer than two
+        dimensions, are exempt from weight decay.
+    grad_clip_norm
+        The largest norm of the gradient of all parameters together.
+    keep_optimizer_state
+        Whether the optimizer's state lasts from one call to the next, as is natural where a call
+        shows a few samples.
+    schedule
+        ``multistep`` multiplies the learning rate by `gamma` at `milestones`; ``cosine`` takes it
+        to zero along a cosine in every call, ``constant_cosine`` in the last `decay_fraction` of
+        the steps.
+    milestones
+        Fractions of the steps of a call.
+    gamma
+        What the learning rate is multiplied by at a milestone or a plateau.
+    warmup_steps, next_warmup_steps
+        Over how many steps the learning rate rises linearly in the first call, and in all others:
+        0 is no second warm-up.
+    next_lr
+        The learning rate of all calls but the first, where it is another one.
+    patience, threshold
+        Reduce on plateau: after more epochs than `patience` in which the score on the validation
+        samples has not risen by more than `threshold`.
+    first_epochs
+        The epochs of the first call, where they are others.
+    max_steps
+        The number of steps of a call, whatever it shows: the same compute for each. Batches then
+        all have the same size, across the ends of epochs.
+    replacement
+        Whether every batch is drawn from all samples, without epochs; for `max_steps`.
+    micro_batch_size
+        How many samples of a batch are computed together where all of them do not fit in memory;
+        the gradient is that of the whole batch.
+    grad_checkpointing
+        Whether activations are computed again in the backward pass instead of being stored.
+    ema_decay
+        Predict with an exponential moving average of the weights, which keeps this much of itself
+        in every step.
+    precision
+        ``fp32``, or ``bf16`` or ``fp16`` for matrix products and convolutions by `torch.autocast`.
+    compile
+        Whether the network is compiled by `torch.compile`.
+    augment
+        How images are changed in training, see `onward.train.augment`.
+    memory_size
+        How many samples a method with a memory stores; by default as many as the first view has.
+    exemplars_per_class
+        How many samples of each class a method with such a memory stores.
+    hidden_dim
+        The number of hidden units of an ``mlp``.
+    image_size
+        What images are resized to before a network sees them.
+    weights
+        A file with the weights that a network starts from. It is not part of a run's spec, for a
+        file may lie anywhere: options of the benchmark hold its hash.
     """
 
     model: str
-    learning_rate: float
-    momentum: float
+    lr: float
     weight_decay: float
     batch_size: int
     epochs: int
-    decay_at: tuple[float, ...] = ()
-    decay: float = 0.1
-    memory: int | None = None
-    augment: Augment = "none"
-    first_epochs: int | None = field(default=None, metadata=LATER)
+    optimizer: str = "sgd"
+    momentum: float = 0.0
+    betas: tuple[float, float] = field(default=(0.9, 0.999), metadata=LATER)
+    eps: float = field(default=1e-8, metadata=LATER)
+    optimizer_options: Mapping[str, Any] = field(default_factory=dict, metadata=LATER)
+    no_decay: bool = field(default=False, metadata=LATER)
+    grad_clip_norm: float | None = field(default=None, metadata=LATER)
+    keep_optimizer_state: bool = field(default=False, metadata=LATER)
+    schedule: Schedule = field(default="multistep", metadata=LATER)
+    milestones: tuple[float, ...] = ()
+    gamma: float = 0.1
+    warmup_steps: int = field(default=0, metadata=LATER)
+    next_warmup_steps: int = field(default=0, metadata=LATER)
+    next_lr: float | None = field(default=None, metadata=LATER)
+    decay_fraction: float = field(default=0.2, metadata=LATER)
     patience: int | None = field(default=None, metadata=LATER)
     threshold: float = field(default=1e-3, metadata=LATER)
-    per_class: int | None = field(default=None, metadata=LATER)
-    hidden: int = field(default=2048, metadata=LATER)
-    side: int | None = field(default=None, metadata=LATER)
-    optimizer: Literal["sgd", "adam"] = field(default="sgd", metadata=LATER)
-    goes_on: bool = field(default=False, metadata=LATER)
-    clip: float | None = field(default=None, metadata=LATER)
-    weights: str | None = field(default=None, metadata=PLACE)
-    iterations: int | None = field(default=None, metadata=LATER)
+    first_epochs: int | None = field(default=None, metadata=LATER)
+    max_steps: int | None = field(default=None, metadata=LATER)
     replacement: bool = field(default=False, metadata=LATER)
-    at_once: int | None = field(default=None, metadata=LATER)
-    schedule: Schedule = field(default="steps", metadata=LATER)
-    warmup: int = field(default=0, metadata=LATER)
-    later_warmup: int = field(default=0, metadata=LATER)
-    later_rate: float | None = field(default=None, metadata=LATER)
-    cooldown: float = field(default=0.2, metadata=LATER)
-    fade: float = field(default=0.999, metadata=LATER)
-    least: float = field(default=1e-8, metadata=LATER)
-    decays_all: bool = field(default=True, metadata=LATER)
-    recomputes: bool = field(default=False, metadata=LATER)
+    micro_batch_size: int | None = field(default=None, metadata=LATER)
+    grad_checkpointing: bool = field(default=False, metadata=LATER)
+    ema_decay: float | None = field(default=None, metadata=LATER)
+    precision: Precision = field(default="fp32", metadata=LATER)
+    compile: bool = field(default=False, metadata=LATER)
+    augment: Augment = "none"
+    memory_size: int | None = None
+    exemplars_per_class: int | None = field(default=None, metadata=LATER)
+    hidden_dim: int = field(default=2048, metadata=LATER)
+    image_size: int | None = field(default=None, metadata=LATER)
+    weights: str | None = field(default=None, metadata=PLACE)
 
     def __post_init__(self) -> None:
-        counts = ("batch_size", "epochs", "hidden", "warmup", "later_warmup")
-        open_ones = ("memory", "first_epochs", "patience", "per_class", "side", "iterations")
-        for name in (*counts, *self._given((*open_ones, "at_once"))):
+        for name, least in _COUNTS.items():
             value = getattr(self, name)
-            least = 0 if name in ("patience", "warmup", "later_warmup") else 1
-            if type(value) is not int or value < least:
+            if value is not None and (type(value) is not int or value < least):
                 raise OnwardError(
-                    f"expected {name} as a whole number from {least} on, found {value!r}"
+                    f"expected {name} as a whole number of at least {least}, found {value!r}"
                 )
-        numbers = ("learning_rate", "momentum", "weight_decay", "decay", "threshold", "cooldown")
-        for name in (*numbers, "fade", "least", *self._given(("later_rate",))):
+        for name in _NUMBERS:
             value = getattr(self, name)
-            if not (isinstance(value, int | float) and 0 <= value < float("inf")):
-                raise OnwardError(f"expected {name} as a number from 0 on, found {value!r}")
-        if self.optimizer not in ("sgd", "adam"):
-            raise OnwardError(f"expected the optimizer sgd or adam, found {self.optimizer!r}")
-        if self.schedule not in ("steps", "cosine", "constant_cosine"):
-            raise OnwardError(
-                f"expected the schedule steps, cosine or constant_cosine, found {self.schedule!r}"
-            )
-        if not self.cooldown <= 1:
-            raise OnwardError(f"expected a cooldown of at most 1, found {self.cooldown!r}")
-        if self.clip is not None and not self.clip > 0:
-            raise OnwardError(f"expected to clip at a length above 0, found {self.clip!r}")
-        if not all(isinstance(share, int | float) and 0 <= share <= 1 for share in self.decay_at):
-            raise OnwardError(f"expected decay_at as shares from 0 to 1, found {self.decay_at!r}")
-
-    def _given(self, names: tuple[str, ...]) -> list[str]:
-        """Return those that are not left open."""
-        return [name for name in names if getattr(self, name) is not None]
+            if value is not None and not (_is_number(value) and 0 <= value < math.inf):
+                raise OnwardError(f"expected {name} as a number of at least 0, found {value!r}")
+        for name, kind in (("schedule", Schedule), ("precision", Precision), ("augment", Augment)):
+            if getattr(self, name) not in get_args(kind):
+                raise OnwardError(
+                    f"expected {name} as one of {', '.join(get_args(kind))}, found "
+                    f"{getattr(self, name)!r}"
+                )
+        if not isinstance(self.optimizer, str) or not self.optimizer:
+            raise OnwardError(f"expected the name of an optimizer, found {self.optimizer!r}")
+        for name in ("milestones", "betas"):
+            values = getattr(self, name)
+            if not all(_is_number(value) and 0 <= value <= 1 for value in values):
+                raise OnwardError(f"expected {name} as fractions from 0 to 1, found {values!r}")
+        if len(self.betas) != 2:
+            raise OnwardError(f"expected betas as two numbers, found {self.betas!r}")
+        for name, value in (("decay_fraction", self.decay_fraction), ("ema_decay", self.ema_decay)):
+            if value is not None and value > 1:
+                raise OnwardError(f"expected {name} of at most 1, found {value!r}")
+        if self.grad_clip_norm == 0:
+            raise OnwardError("expected grad_clip_norm above 0, found 0. Leave it out to clip none")
 
     def begun_with(self, model: str | None, weights: str | None) -> "Recipe":
         """Return it with another model, or with a file of weights to start from."""
@@ -131,27 +180,51 @@ class Recipe:
         """Return the number of epochs of one call of `learn`, counted from 0."""
         return self.epochs if call or self.first_epochs is None else self.first_epochs
 
-    def rate(self, step: int, steps: int, call: int = 0) -> float:
+    def lr_at(self, step: int, steps: int, call: int = 0) -> float:
         """Return the learning rate of one step out of several of a call, counted from 0.
 
         Examples
         --------
-        >>> recipe = Recipe("linear", 1.0, 0.9, 0.0, 8, 1, schedule="cosine", warmup=2)
-        >>> [round(recipe.rate(step, 6), 3) for step in range(6)]
+        >>> recipe = Recipe("linear", 1.0, 0.0, 8, 1, schedule="cosine", warmup_steps=2)
+        >>> [round(recipe.lr_at(step, 6), 3) for step in range(6)]
         [0.5, 1.0, 1.0, 0.854, 0.5, 0.146]
-        >>> [round(recipe.rate(step, 6, call=1), 3) for step in range(6)]
+        >>> [round(recipe.lr_at(step, 6, call=1), 3) for step in range(6)]
         [1.0, 0.933, 0.75, 0.5, 0.25, 0.067]
         """
-        later = self.learning_rate if self.later_rate is None else self.later_rate
-        peak = later if call else self.learning_rate
-        warmup = self.later_warmup if call else self.warmup
+        peak = self.next_lr if call and self.next_lr is not None else self.lr
+        warmup = self.next_warmup_steps if call else self.warmup_steps
         if step < warmup:
             return peak * (step + 1) / warmup
-        if self.schedule == "steps":
-            passed = sum(step >= share * steps for share in self.decay_at)
-            return peak * self.decay**passed
+        if self.schedule == "multistep":
+            passed = sum(step >= fraction * steps for fraction in self.milestones)
+            return peak * self.gamma**passed
         falls = steps - warmup
         if self.schedule == "constant_cosine":
-            falls = min(falls, math.ceil(self.cooldown * steps))
+            falls = min(falls, math.ceil(self.decay_fraction * steps))
         fallen = max(step - (steps - falls), 0) / max(falls, 1)
         return peak * (1 + math.cos(math.pi * fallen)) / 2
+
+
+# The smallest value of each; where they may be left out, None stands for that.
+_COUNTS: Mapping[str, int] = {
+    "batch_size": 1,
+    "epochs": 1,
+    "first_epochs": 1,
+    "max_steps": 1,
+    "micro_batch_size": 1,
+    "memory_size": 1,
+    "exemplars_per_class": 1,
+    "hidden_dim": 1,
+    "image_size": 1,
+    "patience": 0,
+    "warmup_steps": 0,
+    "next_warmup_steps": 0,
+}
+_NUMBERS = (
+    *("lr", "momentum", "weight_decay", "gamma", "threshold", "decay_fraction", "eps"),
+    *("next_lr", "grad_clip_norm", "ema_decay"),
+)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -132,7 +132,7 @@ class Inputs:
         shared: bool = False,
     ) -> None:
         self._augment, self._key = augment, key
-        alone = augment in ("none", "most_of_it") and not training.separate_replay
+        alone = augment in ("none", "random_resized_crop") and not training.separate_replay
         self.shared = shared and alone and crew().size > 1
         keeps = training.replays_all and augment == "none" and not self.shared
         self._kept = training.replay if keeps else 0

@@ -75,7 +75,7 @@ class Validation(Saved):
     @property
     def slowed(self) -> float:
         """What the learning rate is multiplied by."""
-        return self._recipe.decay**self._slower
+        return self._recipe.gamma**self._slower
 
     def look(self) -> None:
         """Score the model as it is now."""

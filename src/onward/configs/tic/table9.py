@@ -11,7 +11,7 @@ from onward.reproduce.claims import Claim, above
 from onward.reproduce.table import Row
 
 _SCALE = "datacomp-m"
-_USUAL = SCALES[_SCALE].recipe.learning_rate
+_USUAL = SCALES[_SCALE].recipe.lr
 # As published, and the same as shares of the first period's.
 _RATES = ("5e-05", "0.0001", "0.00025", "0.0005", "0.001")
 _SEEDS = 3
@@ -28,8 +28,8 @@ TABLE = tic_table(
             key={"max_lr": rate},
             method="cumulative",
             training={
-                "cpu": {"later_rate": SMALL.learning_rate * float(rate) / _USUAL},
-                "paper": {"later_rate": float(rate)},
+                "cpu": {"next_lr": SMALL.lr * float(rate) / _USUAL},
+                "paper": {"next_lr": float(rate)},
             },
             seconds=seconds(125.0, "cumulative", _SCALE),
             seeds=_SEEDS,

@@ -6,7 +6,7 @@ from onward.reproduce.claims import Claim, above
 from onward.reproduce.table import PaperTable, Row
 
 # As long in later periods as in the first one.
-_WARM = {"cpu": {"later_warmup": 23}, "paper": {"later_warmup": 500}}
+_WARM = {"cpu": {"next_warmup_steps": 23}, "paper": {"next_warmup_steps": 500}}
 _SEEDS = 8
 
 
