@@ -25,6 +25,88 @@ class Call:
         self.over = False
 
 
+class Reader:
+    """Reads inputs by position, with no labels and no row numbers: what data workers hold.
+
+    Parameters
+    ----------
+    column
+        The inputs of all samples.
+    rows
+        The samples that may be read.
+    call
+        The call that the reader ends with.
+    """
+
+    def __init__(self, column: Column, rows: Rows, call: Call) -> None:
+        self._column, self._rows, self._call = column, rows, call
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """The shape of one input; of a pair of image and text, that of the image."""
+        return input_shape(self._column)
+
+    def read(self, positions: Rows | slice, *, out: Array | None = None) -> Array:
+        """Return the inputs at these positions, in `out` where they lie in memory."""
+        rows = self._readable()[positions]
+        column = self._column
+        if out is not None and len(out) >= len(rows) and isinstance(column, np.ndarray):
+            # Rows come from the stream, so none is out of range; "clip" avoids a second buffer.
+            return np.take(column, rows, axis=0, out=out[: len(rows)], mode="clip")
+        return column[rows]
+
+    def crops(self, positions: Rows, at: Array) -> Array | None:
+        """Return other crops of the images at these positions, where the data has more to crop.
+
+        Parameters
+        ----------
+        positions
+            Which samples.
+        at
+            Where each crop lies along the longer edge, from 0 to 1.
+        """
+        return self._cut("crop", positions, at)
+
+    def resized_parts(self, positions: Rows, tries: Array, least: float) -> Array | None:
+        """Return random parts of the images at these positions, resized, where the data has them.
+
+        Parameters
+        ----------
+        positions
+            Which samples.
+        tries
+            Uniform numbers (sample, try, 4), of which each part is made.
+        least
+            The smallest share of an image's area.
+        """
+        return self._cut("resized_part", positions, tries, least)
+
+    def _cut(self, way: str, positions: Rows, *numbers: Array | float) -> Array | None:
+        cut = getattr(self._column, way, None)
+        if cut is None:
+            return None
+        found: Array = cut(self._readable()[positions], *numbers)
+        return found
+
+    def _readable(self) -> Rows:
+        require_open(self._call)
+        return self._rows
+
+
+def require_open(call: Call) -> None:
+    """Raise if a call of `learn` or `predict` has returned."""
+    if call.over:
+        raise LookAheadError(
+            "a view was read after its call had returned. Keep samples with budget.hold(rows) "
+            "and read them with a later view.also(rows, labels)"
+        )
+
+
+def reader_of(view: "View") -> Reader:
+    """Return what reads the inputs of a view and counts nothing: whoever uses them counts them."""
+    return Reader(view._input, view._readable().rows, view._call)
+
+
 class View:
     """The samples that a learner may see at one moment, with the labels that it may see.
 
@@ -122,12 +204,8 @@ class View:
         Where the inputs lie in memory, `out` is filled and returned instead of a new array: a
         fresh one of some megabytes for every batch costs more than the copy.
         """
-        rows = self.count(positions)
-        column = self._input
-        if out is not None and len(out) >= len(rows) and isinstance(column, np.ndarray):
-            # Rows come from the stream, so none is out of range; "clip" avoids a second buffer.
-            return np.take(column, rows, axis=0, out=out[: len(rows)], mode="clip")
-        return column[rows]
+        self.count(positions)
+        return reader_of(self).read(positions, out=out)
 
     def count(self, positions: Rows | slice) -> Rows:
         """Return rows whose inputs are read, counted: `inputs` does it, or one who shares them."""
@@ -178,40 +256,6 @@ class View:
             and np.array_equal(mine.rows, others.rows)
             and np.array_equal(mine.labels, others.labels)
         )
-
-    def crops(self, positions: Rows, at: Array) -> Array | None:
-        """Return other crops of the images at these positions, where the data has more to crop.
-
-        Parameters
-        ----------
-        positions
-            Which samples.
-        at
-            Where each crop lies along the longer edge, from 0 to 1.
-        """
-        return self._cut("crop", positions, at)
-
-    def resized_parts(self, positions: Rows, tries: Array, least: float) -> Array | None:
-        """Return random parts of the images at these positions, resized, where the data has them.
-
-        Parameters
-        ----------
-        positions
-            Which samples.
-        tries
-            Uniform numbers (sample, try, 4), of which each part is made.
-        least
-            The smallest share of an image's area.
-        """
-        return self._cut("resized_part", positions, tries, least)
-
-    def _cut(self, way: str, positions: Rows, *numbers: Array | float) -> Array | None:
-        cut = getattr(self._input, way, None)
-        if cut is None:
-            return None
-        self._for_learning("crops")
-        found: Array = cut(self.count(positions), *numbers)
-        return found
 
     def column(self, name: str) -> Array:
         """Return a narrow column that the table shows to learners. A test view has none."""
@@ -270,11 +314,7 @@ class View:
         return self._readable()
 
     def _readable(self) -> Samples:
-        if self._call.over:
-            raise LookAheadError(
-                "a view was read after its call had returned. Keep samples with budget.hold(rows) "
-                "and read them with a later view.also(rows, labels)"
-            )
+        require_open(self._call)
         return self._samples
 
 

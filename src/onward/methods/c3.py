@@ -214,7 +214,8 @@ class C3(Method):
         mean = np.zeros((len(view), model.classes))
         for look in range(_LOOKS):
             key = (self.setting.seed, self._milestones.seen, look)
-            images = augmented(view, every, _VARIED, key)
+            view.count(every)
+            images = augmented(reader_of(view), every, _VARIED, key)
             mean += (
                 model.predict(torch.from_numpy(images).to(model.device)).softmax(1).cpu().numpy()
             )

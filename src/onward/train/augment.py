@@ -11,7 +11,8 @@ from onward.errors import OnwardError
 from onward.pairs import IMAGE
 from onward.seeds import Draws, draws
 from onward.train.recipe import Augment
-from onward.types import Array, Rows, View
+from onward.types import Array, Rows
+from onward.view import Reader
 
 
 def which_mirrored(rng: np.random.Generator, count: int) -> Array:
@@ -42,7 +43,7 @@ _SHIFT = 1 / 8
 
 
 def augmented(
-    view: View,
+    reader: Reader,
     positions: Rows,
     augment: str,
     key: tuple[int, ...],
@@ -52,8 +53,8 @@ def augmented(
 
     Parameters
     ----------
-    view
-        What is trained on.
+    reader
+        Reads the samples that are trained on.
     positions
         The samples of one batch.
     augment
@@ -75,31 +76,31 @@ def augmented(
         raise OnwardError(
             f"expected augment to be one of {', '.join(AUGMENTATIONS)}, found {augment!r}"
         )
-    if len(view.input_shape) != 3:
+    if len(reader.input_shape) != 3:
         raise OnwardError(
-            f"expected images to augment, found inputs of the shape {view.input_shape}. Choose "
+            f"expected images to augment, found inputs of the shape {reader.input_shape}. Choose "
             "augment none"
         )
     rng = draws(Draws.VARIATION, *key)
     if augment == "random_resized_crop":
         tries = rng.random((len(positions), _TRIES, 4))[share]
-        found = view.resized_parts(positions[share], tries, _LEAST[augment])
-        return _parts_of(view.inputs(positions[share]), tries) if found is None else found
+        found = reader.resized_parts(positions[share], tries, _LEAST[augment])
+        return _parts_of(reader.read(positions[share]), tries) if found is None else found
     if augment in _VARIED:
-        return _varied_inputs(view.inputs(positions), augment, rng)
+        return _varied_inputs(reader.read(positions), augment, rng)
     mirrored = which_mirrored(rng, len(positions))
     images = None
     if augment == "random_resized_crop_flip":
-        images = view.resized_parts(
+        images = reader.resized_parts(
             positions, rng.random((len(positions), _TRIES, 4)), _LEAST[augment]
         )
     if augment != "flip" and images is None:
         at = rng.random((len(positions), 2))
-        images = view.crops(positions, at[:, 0]) if augment == "random_crop_flip" else None
+        images = reader.crops(positions, at[:, 0]) if augment == "random_crop_flip" else None
         if images is None:
-            images = shifted(view.inputs(positions), at, black=augment == "padded_crop_flip")
+            images = shifted(reader.read(positions), at, black=augment == "padded_crop_flip")
     if images is None:
-        images = view.inputs(positions)
+        images = reader.read(positions)
     images[mirrored] = images[mirrored, :, ::-1]
     return images
 

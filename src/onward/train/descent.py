@@ -10,14 +10,16 @@ import torch
 from onward.budget import Budget, working
 from onward.crew import contained
 from onward.errors import BudgetSpentError, DivergedError
+from onward.models.device import explained
 from onward.models.model import Model
 from onward.models.probe_bank import Bank, side_by_side
 from onward.models.spread import OwnRows
 from onward.pairs import as_bytes
+from onward.train.loading import batches
 from onward.train.method import Batch, Method, TrainingSet, require_scalar
 from onward.train.optimizers import ModelOptimizer
 from onward.train.recipe import Recipe
-from onward.train.steps import Inputs, Steps
+from onward.train.steps import BatchReader, Steps
 from onward.train.validation import Validation
 from onward.types import Rows
 
@@ -140,7 +142,7 @@ class Descent:
 
     def fail(self, error: Exception) -> None:
         """Take no further step: this call of `learn` ends with an exception, the others go on."""
-        self.failed = contained(error)
+        self.failed = contained(explained(error))
 
     def check_finite(self, loss: torch.Tensor) -> None:
         """Check every few steps that the loss is finite, before weights are updated."""
@@ -163,16 +165,17 @@ class Descent:
             "stopped, and what was kept before is still there: lower the learning rate"
         )
 
-    def spend(self, samples: int, new: int) -> None:
-        """Pay for the next step."""
+    def spend(self, positions: Rows, new: int) -> None:
+        """Charge the next step, and the samples that it reads, to the budget."""
+        samples = len(positions)
         macs = int(self.model.macs * self.training.forward_passes * samples)
         self.budget.spend(iterations=1, macs=macs, batch_size=samples, new_in_batch=new)
+        self.training.view.count(positions)
 
     def share(self, positions: Rows, new: int) -> None:
-        """Pay for the next step, whose batch another one has read."""
+        """Charge the next step, whose batch another one has read."""
         try:
-            self.spend(len(positions), new)
-            self.training.view.count(positions)
+            self.spend(positions, new)
         except Exception as error:  # noqa: BLE001 (`failure` returns it)
             self.fail(error)
 
@@ -238,20 +241,26 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
     It ends before that where one of them fails, which will not be waiting any longer.
     """
     first, *others = level
-    training = first.training
+    training, device = first.training, first.model.device
     shared = all(descent.method.is_plain_finetuning for descent in level)
-    inputs_of = Inputs(training, first.batch_size, first.augment, first.key, shared=shared)
+    reader = BatchReader(training, first.batch_size, first.augment, first.key, shared=shared)
     labels = torch.tensor(training.view.labels)
+    loaded = batches(
+        lambda item: torch.from_numpy(as_bytes(reader(*item))),
+        ((step, first.steps[step]) for step in range(first.done, until)),
+        until - first.done,
+        device,
+    )
     flocks, bank = _grouped(level)
     try:
-        for step in range(first.done, until):
+        while first.done < until:
             try:
-                positions = first.steps[step]
+                (step, positions), inputs = next(loaded)
                 new = int(np.count_nonzero(positions < training.epoch))
-                first.spend(len(positions), new)
-                inputs: Any = torch.from_numpy(as_bytes(inputs_of(step, positions, training.view)))
+                # Batches that were read ahead and are not used cost nothing.
+                first.spend(positions, new)
                 targets = labels.index_select(0, torch.from_numpy(positions))
-                targets = inputs_of.labels(step, targets, inputs.shape[-2])
+                targets = reader.labels(step, targets, inputs.shape[-2]).to(device)
             except Exception as error:  # noqa: BLE001 (`failure` returns it)
                 first.fail(error)
                 return  # the others have not paid for this step yet: one of them reads the batch
@@ -261,12 +270,12 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
                 # The rest have paid for this step, and take it.
                 bank.release()
                 flocks, bank = _grouped([each for each in level if each.failed is None])
-            if inputs_of.shared:
-                inputs = OwnRows(inputs, len(positions))
-            _take_step(flocks, bank, inputs, targets, new, positions)
+            whole = OwnRows(inputs, len(positions)) if reader.shared else inputs
+            _take_step(flocks, bank, whole, targets, new, positions)
             if any(descent.failed is not None for descent in level):
                 return
     finally:
+        loaded.close()
         bank.release()
 
 

@@ -11,13 +11,13 @@ from onward.stored import LATER, PLACE
 Augment = Literal[
     "none",
     "flip",
-    "crop_flip",
-    "pad_flip",
-    "part_flip",
-    "most_of_it",
-    "flip_perspective_erase",
-    "flip_rotate_colour",
-    "turn_scale_shift",
+    "random_crop_flip",
+    "padded_crop_flip",
+    "random_resized_crop_flip",
+    "random_resized_crop",
+    "flip_perspective_erasing",
+    "flip_rotation_color_jitter",
+    "random_affine",
 ]
 Schedule = Literal["multistep", "cosine", "constant_cosine"]
 Precision = Literal["fp32", "bf16", "fp16"]

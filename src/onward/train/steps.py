@@ -1,4 +1,4 @@
-"""Which samples each step of a descent sees, and their inputs."""
+"""Which samples each step of training sees, and their inputs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,8 +11,8 @@ from onward.seeds import Draws, draws
 from onward.tasks.boxes import mirrored
 from onward.train.augment import augmented, which_mirrored
 from onward.train.method import TrainingSet
-from onward.types import Array, Rows, View
-from onward.view import aligned
+from onward.types import Array, Rows
+from onward.view import aligned, reader_of
 
 
 class Steps:
@@ -107,19 +107,20 @@ class Steps:
             self._replay = np.concatenate(rounds) if rounds else spare[:0]
 
 
-class Inputs:
-    """The inputs of one batch after another, all in one buffer.
+class BatchReader:
+    """Reads the inputs of one batch after another, into one buffer where they lie in memory.
 
     A fresh array of some megabytes for every batch would cost more than the copy. Where every batch
-    replays all of a memory, that is read once and stays behind the place of the new samples. Images
-    that are varied are new every time.
+    replays all of a memory, that is read once and stays behind the place of the new samples.
+    Augmented images are new every time.
 
     Parameters
     ----------
     training, batch_size, augment, key
-        Of the descent.
+        Of the training loop.
     shared
-        Whether a process of several may read its share alone, since nobody but the model looks.
+        Whether a process of several may read its share alone, since nobody but the model needs the
+        inputs.
     """
 
     def __init__(
@@ -131,6 +132,7 @@ class Inputs:
         *,
         shared: bool = False,
     ) -> None:
+        self._reader = reader_of(training.view)
         self._augment, self._key = augment, key
         alone = augment in ("none", "random_resized_crop") and not training.separate_replay
         self.shared = shared and alone and crew().size > 1
@@ -139,36 +141,30 @@ class Inputs:
         self._size = batch_size
         self._buffer: Array | None = None
 
-    def __call__(self, step: int, positions: Rows, view: View) -> Array:
-        """Return the inputs of a view at these positions."""
-        share = slice(0, len(positions))
-        if self.shared:
-            share = crew().share(len(positions))
-            view.count(positions[: share.start])
-            view.count(positions[share.stop :])
+    def __call__(self, step: int, positions: Rows) -> Array:
+        """Return the inputs at these positions."""
+        share = crew().share(len(positions)) if self.shared else slice(0, len(positions))
         if self._augment != "none":
-            return augmented(view, positions, self._augment, (*self._key, step), share)
+            return augmented(self._reader, positions, self._augment, (*self._key, step), share)
         positions = positions[share]
         if not self._kept:
-            inputs = view.inputs(positions, out=self._buffer)
+            inputs = self._reader.read(positions, out=self._buffer)
             if self._buffer is None or len(inputs) > len(self._buffer):
                 self._buffer = aligned(inputs.shape, inputs.dtype)
             return inputs
         new, kept = positions[: -self._kept], positions[-self._kept :]
         if self._buffer is None:
-            memory = view.inputs(kept)
+            memory = self._reader.read(kept)
             self._buffer = aligned((self._size + len(memory), *memory.shape[1:]), memory.dtype)
             self._buffer[self._size :] = memory
-        else:
-            view.count(kept)
         place = self._buffer[self._size - len(new) : self._size]
-        inputs = view.inputs(new, out=place)
+        inputs = self._reader.read(new, out=place)
         if not np.may_share_memory(inputs, place):
             place[...] = inputs
         return self._buffer[self._size - len(new) :]
 
     def labels(self, step: int, labels: Any, width: int) -> Any:
-        """Return the labels of a step as its images, so wide, were varied: boxes move along."""
+        """Return the labels of a step as its images, so wide, were augmented: boxes move along."""
         if labels.ndim != 3 or self._augment == "none":
             return labels
         if self._augment != "flip":

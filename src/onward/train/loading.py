@@ -1,0 +1,105 @@
+"""Reading batches ahead of training: `torch.utils.data.DataLoader`, where there are workers.
+
+One item of the loader is one whole batch, so any number of workers gives the same batches.
+"""
+
+import contextlib
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from onward.errors import OnwardError
+
+T = TypeVar("T")
+_WORKERS: ContextVar[int] = ContextVar("workers", default=0)
+# Starting a process takes longer than reading fewer batches than this.
+_FEWEST_BATCHES = 4
+
+
+@contextlib.contextmanager
+def loading_with(workers: int) -> Iterator[None]:
+    """Let batches be read by so many processes."""
+    token = _WORKERS.set(workers)
+    try:
+        yield
+    finally:
+        _WORKERS.reset(token)
+
+
+def batches(
+    read: Callable[[T], torch.Tensor],
+    items: Iterable[T],
+    count: int,
+    device: torch.device,
+) -> Generator[tuple[T, torch.Tensor], None, None]:
+    """Yield items with what is read for them, in order, on a device.
+
+    Without workers a batch may be overwritten when the next one is read.
+
+    Parameters
+    ----------
+    read
+        Reads one batch. Workers call it, so it must not depend on what training changes.
+    items
+        What each batch is read from, one after the other.
+    count
+        How many items there are.
+    device
+        Where batches are moved to.
+    """
+    workers = min(_WORKERS.get(), count // _FEWEST_BATCHES)
+    if not workers:
+        for item in items:
+            yield item, read(item).to(device)
+        return
+    pinned = device.type == "cuda"
+    # A generator of its own: the loader would draw from the one that all of torch shares.
+    loader = DataLoader(
+        _Reading(read),
+        batch_size=None,
+        sampler=items,
+        num_workers=workers,
+        pin_memory=pinned,
+        worker_init_fn=_begin_worker,
+        generator=torch.Generator(),
+    )
+    loaded = iter(loader)
+    try:
+        while True:
+            try:
+                item, found = next(loaded)
+            except StopIteration:
+                return
+            except RuntimeError as error:
+                if "DataLoader worker" not in str(error):
+                    raise
+                raise OnwardError(
+                    "expected the processes that read batches to go on, and one has ended: it may "
+                    "have run out of memory (also of shared memory, /dev/shm). Run the same "
+                    "command again with fewer --workers: it resumes from the last checkpoint"
+                ) from error
+            if isinstance(found, OnwardError):
+                raise found
+            yield item, found.to(device, non_blocking=pinned)
+    finally:
+        del loaded  # ends the workers
+
+
+class _Reading(Dataset[Any]):
+    """Reads one batch per item; an error of a user's data is returned, to be raised as it is."""
+
+    def __init__(self, read: Callable[[Any], torch.Tensor]) -> None:
+        self._read = read
+
+    def __getitem__(self, item: Any) -> Any:
+        try:
+            return item, self._read(item)
+        except OnwardError as error:
+            return item, error
+
+
+def _begin_worker(_: int) -> None:
+    torch.set_num_threads(1)
