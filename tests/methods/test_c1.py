@@ -80,7 +80,9 @@ def test_training_goes_on_with_the_head_that_tests_do_not_see() -> None:
         if len(begins) == len(ends):
             begins.append(batch.model.head.weight.detach().clone())
 
-    taught(method, 4, seen=note, after=lambda *_: ends.append(method._trained["head.weight"].clone()))
+    taught(
+        method, 4, seen=note, after=lambda *_: ends.append(method._trained["head.weight"].clone())
+    )
     for before, after in zip(ends, begins[1:], strict=False):
         assert torch.equal(before, after)
 
