@@ -122,16 +122,16 @@ def fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
     network.load_state_dict({**weights, **counts}, assign=True)
 
 
-def load_backbone(backbone: nn.Module, path: Path) -> None:
-    """Load a file's weights into a backbone; those of its last layer are left out.
+def load_backbone(backbone: nn.Module, path: Path, *, of: str) -> None:
+    """Load a file's weights into a backbone, which is called so, but for those of the last layer.
 
     The last layer has other classes. It is what the file has and the backbone lacks, by the names
     that torchvision and timm use.
     """
-    read = unwrapped(read_weights(path))
-    inner = {name: value for name, value in read.items() if not name.startswith(_LAST_LAYERS)}
-    require_fit(backbone, inner, path, of=type(backbone).__name__)
-    counts = {n: v for n, v in backbone.state_dict().items() if n.endswith(_COUNT)}
+    read, own = unwrapped(read_weights(path)), backbone.state_dict()
+    inner = {n: v for n, v in read.items() if n in own or not n.startswith(_LAST_LAYERS)}
+    require_fit(backbone, inner, path, of=of)
+    counts = {n: v for n, v in own.items() if n.endswith(_COUNT)}
     backbone.load_state_dict({**inner, **counts})
 
 

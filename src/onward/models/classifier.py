@@ -43,6 +43,8 @@ class Classifier(Model):
         What is done to inputs first, such as scaling the values of images.
     weights
         A file with the weights that the backbone starts from.
+    name
+        What the model is called in messages; by default, what its backbone is an instance of.
     """
 
     def __init__(
@@ -56,9 +58,10 @@ class Classifier(Model):
         normal: bool = False,
         preprocess: nn.Module | None = None,
         weights: str | None = None,
+        name: str | None = None,
     ) -> None:
         super().__init__()
-        self._make_backbone = make_backbone
+        self._make_backbone, self._name = make_backbone, name
         self._weights = None if weights is None else Path(weights).expanduser()
         self.preprocess = nn.Identity() if preprocess is None else preprocess
         self.backbone = self._new_backbone(generator)
@@ -70,15 +73,15 @@ class Classifier(Model):
         self.eval()
         with torch.no_grad():
             features = self.backbone(sample)
-        if features.ndim != 2 or not features.shape[1]:
+        is_tensor = isinstance(features, torch.Tensor)
+        if not is_tensor or features.ndim != 2 or len(features) != 1 or not features.shape[1]:
+            found = f"the shape {tuple(features.shape)}" if is_tensor else type(features).__name__
             raise OnwardError(
-                "expected a backbone that returns one row of features per sample, found the shape "
-                f"{tuple(features.shape)} for one input. Flatten or pool its outputs"
+                "expected a backbone that returns one row of features per sample, found "
+                f"{found} for one input. Flatten or pool its outputs"
             )
         self.head = make_head(head, features.shape[1], classes, generator, normal=normal)
         self._backbone_macs = forward_macs(self.backbone, sample)
-        if not any(True for _ in self.parameters()):
-            raise OnwardError("expected a model with parameters to train, found none")
 
     @property
     def classes(self) -> int:
@@ -98,7 +101,7 @@ class Classifier(Model):
     @property
     def is_linear_probe(self) -> bool:
         """Whether it is a linear layer on the inputs, and nothing else."""
-        return isinstance(self.backbone, nn.Identity) and isinstance(self.head, LinearHead)
+        return self._has_no_backbone and isinstance(self.head, LinearHead)
 
     def init_weights(self, generator: torch.Generator) -> None:
         """Initialize all weights anew, or load those of the file again."""
@@ -128,11 +131,15 @@ class Classifier(Model):
 
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the features, in evaluation mode."""
-        if isinstance(self.backbone, nn.Identity):
+        if self._has_no_backbone:
             return inputs
         with self.evaluating():
             found = [self.backbone(self.preprocess(part)) for part in few(inputs, self._at_once)]
         return torch.cat(found)
+
+    @property
+    def _has_no_backbone(self) -> bool:
+        return all(isinstance(part, nn.Identity) for part in (self.preprocess, self.backbone))
 
     @property
     def _at_once(self) -> int:
@@ -156,7 +163,7 @@ class Classifier(Model):
         if self._weights is not None:
             from onward.models.checkpoints import load_backbone
 
-            load_backbone(backbone, self._weights)
+            load_backbone(backbone, self._weights, of=self._name or type(backbone).__name__)
         # Images come with their colours last, and convolutions are faster that way too.
         return backbone.to(memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
 
@@ -241,6 +248,7 @@ def image_classifier(
         normal=normal,
         preprocess=preprocess,
         weights=weights,
+        name=name,
     )
 
 
