@@ -38,3 +38,7 @@ class Hardware:
                 raise OnwardError(
                     f"expected {name} as a whole number of at least {least}, found {value!r}"
                 )
+
+
+ANY_HARDWARE = Hardware()
+"""The best device that there is, without workers, on one thread."""

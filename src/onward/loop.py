@@ -103,7 +103,7 @@ def run(
     if seed < 0:
         raise OnwardError(f"expected a seed of 0 or more, found {seed}")
     asked = {"device": device, "workers": workers, "threads": threads}
-    given = {name: value for name, value in asked.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
     benchmark = replace(
         retrained(benchmark, training), hardware=replace(benchmark.hardware, **given)
     )

@@ -15,7 +15,7 @@ from typing import Protocol as Interface
 
 from onward.budget import Budget
 from onward.fit import IMAGES
-from onward.hardware import Hardware
+from onward.hardware import ANY_HARDWARE, Hardware
 from onward.protocols import Protocol, tested_periods
 from onward.splits import Folds, Holdout, Released, Split, Undivided
 from onward.stream import PERIOD, Period, Stream
@@ -151,7 +151,7 @@ class Setting:
     recipe: Any
     seed: int
     online: bool = False
-    hardware: Hardware = Hardware()
+    hardware: Hardware = ANY_HARDWARE
 
 
 LearnerFactory = Callable[[Setting], Learner]
@@ -216,7 +216,7 @@ class Benchmark:
     options: Mapping[str, Any] = field(default_factory=dict)
     recipe_changes: Mapping[str, Any] = field(default_factory=dict)
     lacks: Mapping[str, str] = field(default_factory=dict)
-    hardware: Hardware = Hardware()
+    hardware: Hardware = ANY_HARDWARE
 
     @property
     def lacking(self) -> tuple[Mapping[str, str], ...]:

@@ -40,6 +40,7 @@ class Reader:
 
     def __init__(self, column: Column, rows: Rows, call: Call) -> None:
         self._column, self._rows, self._call = column, rows, call
+        self._buffer: Array | None = None
 
     @property
     def input_shape(self) -> tuple[int, ...]:
@@ -54,6 +55,26 @@ class Reader:
             # Rows come from the stream, so none is out of range; "clip" avoids a second buffer.
             return np.take(column, rows, axis=0, out=out[: len(rows)], mode="clip")
         return column[rows]
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether inputs are an array, so that reading them is no more than a copy."""
+        return isinstance(self._column, np.ndarray)
+
+    def read_part(self, part: slice) -> Array:
+        """Return some inputs in order, read-only, valid until the next part is read.
+
+        Rows of an array that lie one after the other are not copied.
+        """
+        rows, column = self._readable()[part], self._column
+        if not isinstance(column, np.ndarray):
+            return _read_only(column[rows])
+        first, last = int(rows[0]), int(rows[-1]) + 1
+        if np.array_equal(rows, np.arange(first, last)):
+            return _read_only(column[first:last])
+        if self._buffer is None or len(self._buffer) < len(rows):
+            self._buffer = aligned((len(rows), *column.shape[1:]), column.dtype)
+        return _read_only(self.read(part, out=self._buffer))
 
     def crops(self, positions: Rows, at: Array) -> Array | None:
         """Return other crops of the images at these positions, where the data has more to crop.
@@ -221,20 +242,16 @@ class View:
         that it stays in the processor's cache; rows that lie one after the other are not even
         copied. Read-only. `within` are the positions to begin and to end at.
         """
-        column = self._input
+        reader = reader_of(self)
+        for part in self.part_slices(size, within=within):
+            self.count(part)
+            yield reader.read_part(part)
+
+    def part_slices(self, size: int | None = None, *, within: slice = slice(None)) -> list[slice]:
+        """Return the positions of the parts that `parts` yields."""
         size = size or max(32, min(_PART // max(math.prod(self.input_shape), 1), 4096))
-        here = column if isinstance(column, np.ndarray) else None
-        buffer = None if here is None else aligned((size, *here.shape[1:]), here.dtype)
         begin, end, _ = within.indices(len(self))
-        for start in range(begin, end, size):
-            positions = slice(start, min(start + size, end))
-            rows = self._readable().rows[positions]
-            first, last = int(rows[0]), int(rows[-1]) + 1
-            if here is not None and np.array_equal(rows, np.arange(first, last)):
-                self.count(positions)
-                yield _read_only(here[first:last])
-            else:
-                yield _read_only(self.inputs(positions, out=buffer))
+        return [slice(start, min(start + size, end)) for start in range(begin, end, size)]
 
     def shuffled(self, count: int, rng: np.random.Generator) -> Rows:
         """Return the positions of the first samples in a random order.

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from onward.benchmarks import clad_c, clad_d, clear, iirc, tic, yours
 from onward.benchmarks.listed import Listed
@@ -16,10 +16,15 @@ from onward.benchmarks.variants import as_asked
 from onward.catalogue import Catalogue
 from onward.errors import OnwardError, unknown
 from onward.fit import IMAGES
-from onward.hardware import Hardware
+from onward.hardware import ANY_HARDWARE, Hardware
 from onward.methods import METHODS
 from onward.train.recipe import Recipe
 from onward.types import Benchmark
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+S = TypeVar("S", bound="DataclassInstance")
 
 BENCHMARKS = Catalogue(
     "benchmark",
@@ -181,7 +186,7 @@ class Source:
     recipe: str = "cpu"
     options: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
-    hardware: Hardware = Hardware()
+    hardware: Hardware = ANY_HARDWARE
 
     def fitting(self, method: str) -> "Source":
         """Return it with a network for images where a method needs them and nobody says which."""
@@ -221,39 +226,44 @@ def changed(recipe: Recipe, training: Mapping[str, Any]) -> Recipe:
 
     What is no field of a recipe may be an option of its optimizer, such as ``nesterov``.
     """
-    changes: dict[str, Any] = {}
-    options = dict(recipe.optimizer_options)
+    if "model" in training:
+        raise OnwardError("expected the model as an option of its own (--model), found it here")
     optimizer = str(training.get("optimizer", recipe.optimizer))
-    if optimizer != recipe.optimizer:
-        options = {}
-    for name, value in training.items():
-        if name == "model":
-            raise OnwardError("expected the model as an option of its own (--model), found it here")
-        if name not in vars(recipe):
-            from onward.train.optimizers import accepted_options  # torch, when it is needed
-
-            if name not in accepted_options(optimizer):
-                known = sorted({*vars(recipe), *accepted_options(optimizer)})
-                raise unknown("training hyperparameter", name, known, "onward run --help")
-            options[name] = value
-            continue
-        before = getattr(recipe, name)
-        # 1 and 1.0 are one learning rate, and must be one run.
-        number = isinstance(before, float) and isinstance(value, int)
-        changes[name] = float(value) if number else value
-        if isinstance(before, tuple) and isinstance(value, list | float | int):
-            changes[name] = tuple(value) if isinstance(value, list) else (value,)
-    if optimizer != recipe.optimizer or not training.keys().isdisjoint(_OF_OPTIMIZERS):
+    options = dict(recipe.optimizer_options) if optimizer == recipe.optimizer else {}
+    of_optimizer = {
+        name: value
+        for name, value in training.items()
+        if name in _OF_OPTIMIZERS or name not in vars(recipe)
+    }
+    if of_optimizer or optimizer != recipe.optimizer:
         from onward.train.optimizers import accepted_options  # torch, when it is needed
 
         accepted = accepted_options(optimizer)
-        for name in _OF_OPTIMIZERS & training.keys():
-            if name not in accepted:
-                known = sorted(accepted - {"params"})
-                raise unknown(f"option of the optimizer {optimizer}", name, known, "torch.optim")
-    options |= changes.pop("optimizer_options", {})
-    return replace(recipe, **changes, optimizer_options=options)
+        for name in of_optimizer.keys() - accepted:
+            if name in _OF_OPTIMIZERS:
+                raise unknown(f"option of the optimizer {optimizer}", name, accepted, "torch.optim")
+            known = sorted({*vars(recipe), *accepted})
+            raise unknown("training hyperparameter", name, known, "onward run --help")
+    options |= {n: v for n, v in of_optimizer.items() if n not in vars(recipe)}
+    options |= dict(training.get("optimizer_options", {}))
+    own = {name: value for name, value in training.items() if name in vars(recipe)}
+    return with_values(recipe, {**own, "optimizer_options": options})
 
 
 # Fields that only some optimizers have an argument for.
 _OF_OPTIMIZERS = frozenset({"momentum", "betas", "eps"})
+
+
+def with_values(settings: S, values: Mapping[str, Any]) -> S:
+    """Return settings with some other values, which have the types that they should have."""
+    changes = {}
+    for name, value in values.items():
+        if name not in vars(settings):
+            raise unknown("number of the recipe", name, vars(settings), "onward run --help")
+        before = getattr(settings, name)
+        # 1 and 1.0 are one learning rate, and must be one run.
+        number = isinstance(before, float) and isinstance(value, int)
+        changes[name] = float(value) if number and not isinstance(value, bool) else value
+        if isinstance(before, tuple) and isinstance(value, list | float | int):
+            changes[name] = tuple(value) if isinstance(value, list) else (value,)
+    return replace(settings, **changes)

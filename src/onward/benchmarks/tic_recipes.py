@@ -69,9 +69,7 @@ SCALES: Mapping[str, Scale] = {
     "yfcc": Scale("TiC-YFCC", 4, _PAPER, 3.4e18, 1.06),
     "redcaps": Scale("TiC-RedCaps", 4, _PAPER, 3.4e18, 1.06),
     # By the paper; the released configuration has ViT-B/32, 4,500 iterations and twice the rate.
-    "datacomp-m": Scale(
-        "TiC-DataComp (M)", 7, replace(_PAPER, batch_size=4096, lr=2.5e-4), 3.0e18
-    ),
+    "datacomp-m": Scale("TiC-DataComp (M)", 7, replace(_PAPER, batch_size=4096, lr=2.5e-4), 3.0e18),
     "datacomp-l": Scale("TiC-DataComp (L)", 7, replace(_PAPER, max_steps=22_500), 2.7e19, 1.52),
     # The paper prints batches of 90,100 and a later warm-up of a tenth; its runs have 90,112.
     "datacomp-xl": Scale(
@@ -88,9 +86,7 @@ SCALES: Mapping[str, Scale] = {
         2.7e20,
     ),
 }
-RELEASED_M = replace(
-    _PAPER, model="clip_vit_b32", batch_size=4096, lr=5e-4, max_steps=4_500
-)
+RELEASED_M = replace(_PAPER, model="clip_vit_b32", batch_size=4096, lr=5e-4, max_steps=4_500)
 """What the released configuration of the scale M says, which the paper's numbers are not from."""
 
 # From scratch, on drawings of 32 pixels: a quarter of a minute a period.

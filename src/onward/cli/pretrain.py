@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from onward.benchmarks import BENCHMARKS, changed
+from onward.benchmarks import BENCHMARKS, with_values
 from onward.cli.console import console
 from onward.cli.options import parse_pairs
 from onward.cli.progress import progress_bar, resumable
@@ -42,7 +42,7 @@ def pretrain(
         raise unknown("benchmark with a past to pre-train on", benchmark, with_past, "onward list")
     if recipe not in RECIPES:
         raise unknown("recipe", recipe, RECIPES, "onward pretrain --help")
-    numbers = changed(RECIPES[recipe], parse_pairs(training or [], "training"))
+    numbers = with_values(RECIPES[recipe], parse_pairs(training or [], "training"))
     past = with_past[benchmark](data, numbers.size)
     screen = console()
     with resumable(out), _live() as (watch, wait):

@@ -34,7 +34,7 @@ def scan(
     """
     import torch  # a second, and nobody else here needs it
 
-    from onward.train.threads import one_thread
+    from onward.models.device import computing
 
     work = Looking(store, wanted)
     rows = block_rows or min(max(_NUMBERS // store.width, 1), _MOST_ROWS)
@@ -60,7 +60,7 @@ def scan(
             raise
 
     count = min(threads or torch.get_num_threads(), max(len(store) // rows, 1))
-    with one_thread():
+    with computing():
         if count == 1:
             many()
         else:

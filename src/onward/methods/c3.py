@@ -18,6 +18,7 @@ from onward.train.method import Batch, Method, TrainingSet, may_read_again, numb
 from onward.train.milestones import Milestones
 from onward.train.recipe import Augment, Recipe
 from onward.types import Array, View
+from onward.view import reader_of
 
 if TYPE_CHECKING:
     from torch import Tensor

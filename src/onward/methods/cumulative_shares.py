@@ -41,7 +41,9 @@ class CumulativeShares(Method):
         if not self._goes_on:
             self._room, beside = len(new), len(new)
             if online:
-                most = min(recipe.memory_size or _USUAL, budget.limits.get("stored_samples", math.inf))
+                most = min(
+                    recipe.memory_size or _USUAL, budget.limits.get("stored_samples", math.inf)
+                )
                 self._room = int(most) // 2
                 beside = max(min(self._room, int(most) - len(new)), 0)
             self._memory.make_room(beside)
@@ -53,7 +55,7 @@ class CumulativeShares(Method):
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Keep all of the new samples until the next period comes."""
-        self._memory.admit(new.rows, new.labels, keep_optimizer_state=self._goes_on)
+        self._memory.admit(new.rows, new.labels, goes_on=self._goes_on)
         budget.hold(self._memory.rows)
         self._room -= len(new)
 

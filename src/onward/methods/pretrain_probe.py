@@ -96,13 +96,13 @@ class PretrainProbe:
 
     def learn(self, view: View, budget: Budget) -> None:
         """Pre-train on everything that is shown, then train the linear layer."""
+        from onward.models.device import computing
         from onward.models.pixels import to_pixels
         from onward.train.moco import batch_of
-        from onward.train.threads import one_thread
 
         parts = [view, view.unlabelled] if self._unlabelled else [view]
         samples, key = sum(map(len, parts)), (self._setting.seed, self._calls)
-        with one_thread():
+        with computing():
             moco = self._network(view.input_shape)
             budget.declare(parameters=moco.size)
             steps = self._affordable(moco, samples, len(view), len(view.classes), budget)
@@ -122,11 +122,11 @@ class PretrainProbe:
         """Return one logit per class."""
         import torch
 
-        from onward.train.threads import one_thread
+        from onward.models.device import computing
 
         if self._moco is None or self._probe is None or self._scale is None:
             raise OnwardError("predict was called before anything had been learned")
-        with one_thread():
+        with computing():
             features = scaled(_features(self._moco, view), *self._scale)
             return self._probe.predict(torch.from_numpy(features)).numpy()
 

@@ -82,7 +82,9 @@ MODELS = Catalogue(
         card.name: card
         for card in (
             ModelCard("linear", "onward.models.classifier:linear_probe", reads="numbers"),
-            ModelCard("mlp", "onward.models.classifier:mlp", reads="numbers", takes=("hidden_dim",)),
+            ModelCard(
+                "mlp", "onward.models.classifier:mlp", reads="numbers", takes=("hidden_dim",)
+            ),
             ModelCard("convnet", "onward.models.convnet:convnet", takes=_NETWORK),
             _resnet(18),
             ModelCard("resnet32", "onward.models.resnet32:resnet32", takes=_NETWORK),

@@ -121,13 +121,13 @@ class Classifier(Model):
         if alone:
             self.backbone.train()
         logits: torch.Tensor = self.head(self.features)
-        return logits
+        return logits.float()
 
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class, in evaluation mode."""
-        with torch.no_grad():
+        with self.evaluating():
             logits: torch.Tensor = self.head(self.embed(inputs))
-        return logits
+        return logits.float()
 
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the features, in evaluation mode."""
@@ -135,11 +135,15 @@ class Classifier(Model):
             return inputs
         with self.evaluating():
             found = [self.backbone(self.preprocess(part)) for part in few(inputs, self._at_once)]
-        return torch.cat(found)
+        return torch.cat(found).float()
 
     @property
     def _has_no_backbone(self) -> bool:
         return all(isinstance(part, nn.Identity) for part in (self.preprocess, self.backbone))
+
+    def compile_network(self) -> None:
+        """Compile the backbone."""
+        self.backbone.compile()
 
     @property
     def _at_once(self) -> int:

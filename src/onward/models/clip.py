@@ -117,6 +117,11 @@ class Clip(Model):
             image = step(image)
         return np.asarray(image, np.uint8)
 
+    def compile_network(self) -> None:
+        """Compile both towers."""
+        self.net.visual.compile()
+        self.net.transformer.compile()
+
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the embeddings of images and texts."""
         with torch.no_grad():

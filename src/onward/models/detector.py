@@ -116,6 +116,10 @@ class Detector(Model):
                 for mine, theirs in zip(after.parameters(), before.parameters(), strict=True):
                     mine[: len(theirs)] = theirs
 
+    def compile_network(self) -> None:
+        """Compile the backbone, whose images have one size; numbers of proposals change."""
+        self.net.backbone.compile()
+
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return what is found: (images, 100, 6) of class, score and corners, class -1 behind."""
         with self.evaluating():

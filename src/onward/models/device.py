@@ -22,11 +22,15 @@ def resolve_device(name: str) -> torch.device:
     if name == "auto":
         name = "cuda" if cuda else ("mps" if mps else "cpu")
     if name == "cuda" and cuda:
-        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
+        return torch.device(
+            "cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count()
+        )
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise OnwardError(f"expected the name of a device, such as cuda:0, found {name!r}") from error
+        raise OnwardError(
+            f"expected the name of a device, such as cuda:0, found {name!r}"
+        ) from error
     there = {"cpu": True, "mps": mps, "cuda": cuda}.get(device.type, True)
     if device.type == "cuda" and cuda:
         there = (device.index or 0) < torch.cuda.device_count()
@@ -48,7 +52,9 @@ def _devices() -> str:
 def require_precision(device: torch.device, precision: str) -> None:
     """Raise if a device cannot compute in a precision; warn if it is slow at it."""
     if precision == "fp16" and device.type == "cpu":
-        raise OnwardError("expected the precision fp32 or bf16 on a CPU, found fp16. Choose one of these")
+        raise OnwardError(
+            "expected the precision fp32 or bf16 on a CPU, found fp16. Choose one of these"
+        )
     if precision != "bf16":
         return
     if device.type == "cuda" and not torch.cuda.is_bf16_supported(including_emulation=False):
@@ -103,9 +109,9 @@ def explained(error: Exception) -> Exception:
     where = "the machine" if is_cpu else "the device"
     first = str(error).splitlines()[0]
     found = OnwardError(
-        f"expected a training step to fit in the memory of {where}, found that it does not ({first}). "
-        "Lower batch_size or image_size, or set micro_batch_size, which keeps the gradient as it "
-        "is, or a --precision of bf16; networks with batch normalization take no micro_batch_size"
+        f"expected a training step to fit in the memory of {where}, found that it does not "
+        f"({first}). Lower batch_size or image_size, choose --precision bf16, or, for networks "
+        "without batch normalization, set micro_batch_size, which keeps the gradient as it is"
     )
     found.__cause__ = error
     return found

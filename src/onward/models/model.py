@@ -8,6 +8,8 @@ from typing import Any, Self
 import torch
 from torch import nn
 
+from onward.models.device import autocast
+
 
 class Model(nn.Module):
     """Abstract: a `torch.nn.Module` with what continual learning needs beside `forward`.
@@ -22,11 +24,20 @@ class Model(nn.Module):
     is_detector = False
     macs: int
     """Multiply-accumulates of one forward pass of one sample."""
+    precision: str = "fp32"
+    """In which precision products are computed: ``fp32``, ``bf16`` or ``fp16``."""
     features: Any = None
     head: Any
     """The last layer of a classifier."""
     net: Any
     """The network of a detector or a CLIP."""
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Return `forward` in the precision of the model."""
+        if self.precision == "fp32":
+            return super().__call__(*inputs)
+        with autocast(self.device, self.precision):
+            return super().__call__(*inputs)
 
     @property
     def classes(self) -> int:
@@ -79,10 +90,14 @@ class Model(nn.Module):
         training = self.training
         self.eval()
         try:
-            with torch.no_grad():
+            with torch.no_grad(), autocast(self.device, self.precision):
                 yield
         finally:
             self.train(training)
+
+    def compile_network(self) -> None:
+        """Compile the layers by `torch.compile`, at their first use."""
+        raise NotImplementedError
 
     def continue_backward(self) -> None:
         """Continue after ``loss.backward()``, for models whose outputs are leaves of the graph."""

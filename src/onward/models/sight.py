@@ -48,15 +48,19 @@ class Sight:
         self._net, self._inputs = net, inputs
         self._sizes = [size] * len(images)
         self._scale = images.new_tensor([across, down, across, down])
-        self.maps: dict[str, torch.Tensor] = net.backbone(images)
+        # Some of torchvision's operators take 32 bits alone: a lower precision is that of the
+        # backbone and of the first layers on its maps.
+        self.maps: dict[str, torch.Tensor] = {
+            name: values.float() for name, values in net.backbone(images).items()
+        }
         objectness, moves = net.rpn.head([*self.maps.values()])
         # Of each level, how many places times shapes there are.
         self._levels = [level[0].numel() for level in objectness]
         listed = _detection("image_list").ImageList(images, self._sizes)
         self._anchors = net.rpn.anchor_generator(listed, [*self.maps.values()])
         joined = _detection("rpn").concat_box_prediction_layers(objectness, moves)
-        self.objectness: torch.Tensor = joined[0].view(len(images), -1)
-        self.moves: torch.Tensor = joined[1].view(len(images), -1, 4)
+        self.objectness: torch.Tensor = joined[0].view(len(images), -1).float()
+        self.moves: torch.Tensor = joined[1].view(len(images), -1, 4).float()
 
     @cached_property
     def features(self) -> torch.Tensor:

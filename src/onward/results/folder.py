@@ -221,7 +221,11 @@ def _warn_of_unfinished_older_run(path: Path, spec: RunSpec) -> None:
         except OnwardError:  # a damaged folder, which is reported wherever it is read
             continue
         same = older.model_copy(update={"schema_version": spec.schema_version}) == spec
-        if older.schema_version < spec.schema_version and same and not (manifest or Manifest()).complete:
+        if (
+            older.schema_version < spec.schema_version
+            and same
+            and not (manifest or Manifest()).complete
+        ):
             warnings.warn(
                 f"{folder} has an unfinished run of these settings by an older version, which can "
                 "be read and not resumed: the run begins again in a folder of its own",

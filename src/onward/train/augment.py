@@ -58,14 +58,15 @@ def augmented(
     positions
         The samples of one batch.
     augment
-        ``flip`` mirrors every other image, at random. ``random_crop_flip`` also takes another crop along
-        the longer edge where the data has one, as CLEAR does; where all there is is the square, it
-        shifts it by up to an eighth and repeats its edge. ``padded_crop_flip`` always does that with black
-        beyond the edge: of 32 pixels, four on each side, as is usual for CIFAR. ``random_resized_crop_flip`` cuts
-        a random part out of a picture and resizes it, as is usual for ImageNet; a square without
-        more around it is shifted. ``random_resized_crop`` cuts out at least nine tenths and does not mirror,
-        as open_clip does, also of pairs. ``flip_perspective_erasing`` and ``flip_rotation_color_jitter`` are
-        those of CLAD's challenge, see `onward.data.variations`. ``random_affine`` moves drawings
+        ``flip`` mirrors every other image, at random. ``random_crop_flip`` also takes another crop
+        along the longer edge where the data has one, as CLEAR does; where all there is is the
+        square, it shifts it by up to an eighth and repeats its edge. ``padded_crop_flip`` always
+        does that with black beyond the edge: of 32 pixels, four on each side, as is usual for
+        CIFAR. ``random_resized_crop_flip`` cuts a random part out of an image and resizes it, as is
+        usual for ImageNet; a square without more around it is shifted. ``random_resized_crop`` cuts
+        out at least nine tenths and does not mirror, as open_clip does, also of pairs.
+        ``flip_perspective_erasing`` and ``flip_rotation_color_jitter`` are those of CLAD's
+        challenge, see `onward.data.variations`. ``random_affine`` moves drawings
         a little and does not mirror them; it and those of the challenge can be asked of pairs too.
     key
         What the variation is drawn from: the same again when a call is resumed.

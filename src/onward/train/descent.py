@@ -21,6 +21,7 @@ from onward.train.optimizers import ModelOptimizer
 from onward.train.recipe import Recipe
 from onward.train.steps import BatchReader, Steps
 from onward.train.validation import Validation
+from onward.train.weight_average import WeightAverage
 from onward.types import Rows
 
 # Every so many steps it is checked that numbers are finite: what is not stays so.
@@ -44,6 +45,10 @@ class Descent:
         The finished steps of a call that is resumed.
     optimizer_state
         Of a call that is resumed, or of the call before where it is kept.
+    scaler_state
+        That of `scaler`, of a call that is resumed.
+    average
+        The average of weights that predicts, where there is one.
     after_step
         Called after every step, when all of it can be saved.
     """
@@ -61,6 +66,8 @@ class Descent:
         key: tuple[int, ...],
         done: int,
         optimizer_state: dict[str, torch.Tensor],
+        scaler_state: dict[str, Any],
+        average: WeightAverage | None,
         after_step: Callable[[], None],
     ) -> None:
         self.method, self.model, self.training = method, model, training
@@ -73,6 +80,11 @@ class Descent:
         self._optimizer = ModelOptimizer(
             parameters, recipe, frozen_rows=method.frozen_rows(model), state=optimizer_state
         )
+        # Gradients of 16-bit losses are too small for their numbers: the loss is scaled up.
+        self.scaler = torch.amp.GradScaler(model.device.type, enabled=recipe.precision == "fp16")
+        if scaler_state:
+            self.scaler.load_state_dict(scaler_state)
+        self._average = average
         self.steps = Steps(
             training,
             self.batch_size,
@@ -112,7 +124,11 @@ class Descent:
             and self.method.frozen_rows(self.model) == other.method.frozen_rows(other.model)
             and all(
                 _equal(mine, others)
-                for mine, others in zip(self._moving, other._moving, strict=True)
+                for mine, others in zip(
+                    (*self._moving, self.optimizer_state),
+                    (*other._moving, other.optimizer_state),
+                    strict=True,
+                )
             )
         )
 
@@ -121,13 +137,15 @@ class Descent:
         for mine, others in zip(self._moving, other._moving, strict=True):
             for name, values in others.items():
                 mine[name].copy_(values)
+        self._optimizer.copy_state(other._optimizer)
         self.done += 1
         self._pause()
 
     @property
     def _moving(self) -> tuple[dict[str, torch.Tensor], ...]:
         """Everything that a step changes."""
-        return self.model.state_dict(), self.optimizer_state
+        average = {} if self._average is None else self._average.weights
+        return self.model.state_dict(), average
 
     @property
     def lr(self) -> float:
@@ -181,8 +199,11 @@ class Descent:
 
     def move(self, batch: Batch) -> None:
         """Finish a step whose gradient is there."""
+        self.scaler.unscale_(self._optimizer.torch)
         self.method.on_after_backward(batch)
-        self._optimizer.step(batch.lr)
+        self._optimizer.step(batch.lr, self.scaler)
+        if self._average is not None:
+            self._average.update(self.model)
         self.done += 1
         if self.done % self.steps.per_epoch == 0:
             self.validation.look()
@@ -250,6 +271,7 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
         ((step, first.steps[step]) for step in range(first.done, until)),
         until - first.done,
         device,
+        in_memory=reader.in_memory,
     )
     flocks, bank = _grouped(level)
     try:
@@ -298,7 +320,7 @@ def _take_step(
             with torch.enable_grad():
                 loss = require_scalar(leader.method.compute_loss(batch))
             leader.check_finite(loss)
-            bank.backward(place, loss)
+            bank.backward(place, leader.scaler.scale(loss))
         except Exception as error:  # noqa: BLE001 (`failure` returns it)
             leader.fail(error)
         batches.append(batch)

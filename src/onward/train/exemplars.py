@@ -7,7 +7,6 @@ import numpy as np
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.memory import MEMORIES, Memory, PerClass
-from onward.pairs import as_bytes
 from onward.train.kept import Kept, whole
 from onward.train.method import may_read_again
 from onward.types import Array, Samples, Setting, View
@@ -90,7 +89,9 @@ def memory_for(
             f"expected a memory of so many samples or of so many per class, found both: memory "
             f"{memory} and per_class {per_class}. Leave one of them out"
         )
-    number = setting.recipe.exemplars_per_class if memory is None and per_class is None else per_class
+    number = (
+        setting.recipe.exemplars_per_class if memory is None and per_class is None else per_class
+    )
     made: Kept[Memory] | Exemplars
     made = Kept(MEMORIES.find(kind), memory) if number is None else Exemplars(number)
     made.begin(setting)
@@ -99,11 +100,11 @@ def memory_for(
 
 def features_of(model: "Model", view: View, budget: Budget, size: int) -> Array:
     """Return a model's features of all samples of a view, so many at a time, and pay for that."""
-    import torch  # loaded when it is needed
+    from onward.train.loading import view_batches  # torch, when it is needed
 
     found = []
-    for start in range(0, len(view), size):
-        inputs = torch.from_numpy(as_bytes(np.array(view.inputs(slice(start, start + size)))))
+    for inputs in view_batches(view, model.device, size):
         budget.spend(macs=model.macs * len(inputs))
-        found.append(model.embed(inputs.to(model.device)).cpu().numpy().copy())
+        # A copy: the features of a linear probe are its inputs.
+        found.append(model.embed(inputs).cpu().numpy().copy())
     return np.concatenate(found)

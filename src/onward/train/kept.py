@@ -47,7 +47,8 @@ class Kept(Generic[M]):
         """Return the memory, made with the first view."""
         if self._memory is None:
             usual = min(
-                self._setting.recipe.memory_size or len(new), budget.limits.get("stored_samples", np.inf)
+                self._setting.recipe.memory_size or len(new),
+                budget.limits.get("stored_samples", np.inf),
             )
             self._memory = self._made(int(usual) if self._capacity is None else self._capacity)
         return self._memory

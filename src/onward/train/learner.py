@@ -1,7 +1,8 @@
 """The gradient learner: any method of the five questions, trained under a budget, resumable."""
 
+import contextlib
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +13,7 @@ from onward.budget import Budget, working
 from onward.crew import contained, crew
 from onward.errors import DamagedFolderError, OnwardError
 from onward.models import MODELS
+from onward.models.device import computing, require_precision, resolve_device
 from onward.models.gradient_cache import GradientCache
 from onward.models.model import Model, set_weights
 from onward.models.spread import Spread
@@ -19,11 +21,12 @@ from onward.results.state import load_state, save_state
 from onward.saved import to_arrays, to_tensors
 from onward.seeds import Draws, draws
 from onward.train.descent import Descent, descend
+from onward.train.loading import loading_with
 from onward.train.method import Method
 from onward.train.predicted import predicted
-from onward.train.threads import one_thread
 from onward.train.validation import Validation
-from onward.types import Array, Setting, View
+from onward.train.weight_average import WeightAverage
+from onward.types import Array, Hardware, Setting, View
 
 
 class GradientLearner:
@@ -50,6 +53,7 @@ class GradientLearner:
         # Of a call under way: how far it is, and what the method knew when it began.
         self._descent: Descent | None = None
         self._method_before: dict[str, Any] = {}
+        self._average: WeightAverage | None = None
         # Of a call that was interrupted and is to be made again: the checkpoint.
         self._interrupted: dict[str, Any] | None = None
         # The optimizer's state, where it is kept from call to call.
@@ -66,7 +70,7 @@ class GradientLearner:
         """Return the model's outputs."""
         if self._model is None:
             raise OnwardError("predict was called before anything had been learned")
-        with one_thread():
+        with computing_on(self.setting.hardware), self._averaged():
             return predicted(self._model, view)
 
     def save(self, folder: Path) -> None:
@@ -82,8 +86,12 @@ class GradientLearner:
             "shape": list(self._shape),
             "classes": self._model.classes,
             "model": to_arrays(self._model.state_dict()),
+            "average": {} if self._average is None else to_arrays(self._average.weights),
+            "scaler": {} if descent is None else descent.scaler.state_dict(),
             "validation": {} if descent is None else descent.validation.state(),
-            "optimizer": to_arrays(self._optimizer_state if descent is None else descent.optimizer_state),
+            "optimizer": to_arrays(
+                self._optimizer_state if descent is None else descent.optimizer_state
+            ),
             "method": self.method.state() if descent is None else self._method_before,
             "method_inside": {} if descent is None else self.method.save_step_state(),
         }
@@ -96,9 +104,14 @@ class GradientLearner:
             self._calls = state["calls"]
             self._shape = tuple(state["shape"])
             self._model = self._new_model(state["classes"])
-            set_weights(self._model, to_tensors(state["model"]))
-            self.method.restore(state["method"])
-            self._optimizer_state = to_tensors(state["optimizer"]) if self._recipe.keep_optimizer_state else {}
+            # Everything comes back to where the model computes.
+            with self._model.device:
+                set_weights(self._model, to_tensors(state["model"]))
+                self.method.restore(state["method"])
+                if self._recipe.keep_optimizer_state:
+                    self._optimizer_state = to_tensors(state["optimizer"])
+                if self._recipe.ema_decay is not None:
+                    self._average = self._new_average(to_tensors(state["average"]))
             self._interrupted = None if state["steps_done"] is None else state
         except KeyError as error:
             raise DamagedFolderError(
@@ -115,8 +128,13 @@ class GradientLearner:
         model = self._model_for(training.view)
         if before is None:
             self.method.init_weights(model, self._generator())
+            kept = self._average is not None and self._recipe.keep_optimizer_state
+            self._average = self._new_average(
+                self._average.weights if kept and self._average else {}
+            )
         else:
-            self.method.restore_step_state(before["method_inside"])
+            with model.device:
+                self.method.restore_step_state(before["method_inside"])
         validation = Validation(
             view.validation,
             model,
@@ -138,6 +156,8 @@ class GradientLearner:
             key=(self.setting.seed, self._calls),
             done=before["steps_done"] if before else 0,
             optimizer_state=to_tensors(before["optimizer"]) if before else self._optimizer_state,
+            scaler_state=before["scaler"] if before else {},
+            average=self._average,
             after_step=lambda: budget.checkpoint(self),
         )
         return self._descent
@@ -153,7 +173,9 @@ class GradientLearner:
         if crew().size > 1:
             weights = descent.model.parameters()
             crew().require_alike(sum(float(w.sum(dtype=torch.float64)) for w in weights))
-        descent.validation.settle()
+        if descent.validation.settle():
+            # The best epoch is another model than the one that was averaged.
+            self._average = self._new_average({})
         self.method.on_learn_end(descent.model, view, budget)
         if self._recipe.keep_optimizer_state:
             self._optimizer_state = descent.optimizer_state
@@ -180,13 +202,38 @@ class GradientLearner:
                 )
         head = self.method.head
         model = card(self._shape, classes, self._generator(), head=head, **options)
+        device = resolve_device(self.setting.hardware.device)
+        require_precision(device, recipe.precision)
+        model.precision = recipe.precision
+        model.to(device)
+        if recipe.compile:
+            model.compile_network()
         if self._recipe.micro_batch_size is not None:
             model = cast("Model", GradientCache(model, self._recipe.micro_batch_size))
         return cast("Model", Spread(model, crew())) if crew().size > 1 else model
 
+    def _new_average(self, state: dict[str, torch.Tensor]) -> WeightAverage | None:
+        """Return the average of weights that the recipe asks for."""
+        if self._recipe.ema_decay is None or self._model is None:
+            return None
+        return WeightAverage(self._model, self._recipe.ema_decay, state)
+
+    def _averaged(self) -> contextlib.AbstractContextManager[None]:
+        """Predict with the averaged weights, where there are any."""
+        if self._average is None or self._model is None:
+            return contextlib.nullcontext()
+        return self._average.applied(self._model)
+
     def _generator(self) -> torch.Generator:
         seed = draws(Draws.WEIGHTS, self.setting.seed, self._calls).integers(2**63)
         return torch.Generator().manual_seed(int(seed))
+
+
+@contextlib.contextmanager
+def computing_on(hardware: Hardware) -> Iterator[None]:
+    """Compute and load data as the hardware settings say."""
+    with computing(hardware.threads), loading_with(hardware.workers):
+        yield
 
 
 def learn_together(
@@ -207,7 +254,9 @@ def learn_together(
                 except Exception as error:  # noqa: BLE001 (it is returned)
                     failures[place] = contained(error)
 
-    with one_thread():
+    if not calls:
+        return failures
+    with computing_on(calls[0][0].setting.hardware):
         descents: list[Descent] = []
         each(lambda learner, view, budget: descents.append(learner.start(view, budget)))
         descend(descents)

@@ -10,8 +10,12 @@ from typing import Any, TypeVar
 
 import torch
 from torch.utils.data import DataLoader, Dataset
+from torch.utils.dlpack import from_dlpack
 
 from onward.errors import OnwardError
+from onward.pairs import as_bytes
+from onward.types import View
+from onward.view import reader_of
 
 T = TypeVar("T")
 _WORKERS: ContextVar[int] = ContextVar("workers", default=0)
@@ -34,6 +38,8 @@ def batches(
     items: Iterable[T],
     count: int,
     device: torch.device,
+    *,
+    in_memory: bool = False,
 ) -> Generator[tuple[T, torch.Tensor], None, None]:
     """Yield items with what is read for them, in order, on a device.
 
@@ -49,8 +55,10 @@ def batches(
         How many items there are.
     device
         Where batches are moved to.
+    in_memory
+        Whether reading is no more than a copy, which sending between processes would only add to.
     """
-    workers = min(_WORKERS.get(), count // _FEWEST_BATCHES)
+    workers = 0 if in_memory else min(_WORKERS.get(), count // _FEWEST_BATCHES)
     if not workers:
         for item in items:
             yield item, read(item).to(device)
@@ -86,6 +94,38 @@ def batches(
             yield item, found.to(device, non_blocking=pinned)
     finally:
         del loaded  # ends the workers
+
+
+def view_batches(
+    view: View,
+    device: torch.device,
+    size: int | None = None,
+    *,
+    within: slice = slice(None),
+) -> Generator[torch.Tensor, None, None]:
+    """Yield the inputs of a view in order on a device, as rows that models take.
+
+    Parameters
+    ----------
+    view
+        Counts the samples when they are used.
+    device
+        Where batches are moved to.
+    size
+        How many samples a batch has; by default as many as stay in a processor's cache.
+    within
+        The positions to begin and to end at.
+    """
+    reader, parts = reader_of(view), view.part_slices(size, within=within)
+    for part, inputs in batches(
+        lambda part: from_dlpack(as_bytes(reader.read_part(part))),
+        parts,
+        len(parts),
+        device,
+        in_memory=reader.in_memory,
+    ):
+        view.count(part)
+        yield inputs
 
 
 class _Reading(Dataset[Any]):

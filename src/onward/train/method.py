@@ -100,7 +100,7 @@ class Batch:
     def features(self) -> "torch.Tensor":
         """The inputs of the model's last layer, with their graph."""
         features: torch.Tensor = self.model.features
-        return features
+        return features.float()
 
     @cached_property
     def is_replay(self) -> "torch.Tensor":

@@ -5,6 +5,7 @@ and parameters that grow between two calls of `learn`.
 """
 
 import functools
+import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -37,17 +38,18 @@ def optimizer_class(name: str) -> Callable[..., torch.optim.Optimizer]:
         )
     if name.lower() in known:
         return known[name.lower()]
+    names: list[str] = []
     try:
         from onward.models.torchvision_loader import torchvision
 
         torchvision()  # which timm imports
-        from timm import optim
+        timm: Any = importlib.import_module("timm.optim")
     except (ImportError, OnwardError):
-        names = []
+        pass
     else:
-        names = optim.list_optimizers()
+        names = timm.list_optimizers()
         if name in names:
-            made: Callable[..., torch.optim.Optimizer] = optim.get_optimizer_class(name)
+            made: Callable[..., torch.optim.Optimizer] = timm.get_optimizer_class(name)
             return made
     raise unknown("optimizer", name, sorted({*known, *names} - {*_UNSUITABLE}), "torch.optim")
 
@@ -76,8 +78,8 @@ def make_optimizer(
     options: dict[str, Any] = {n: getattr(recipe, n) for n in FIELDS if n in known}
     if recipe.weight_decay and "weight_decay" not in known:
         raise OnwardError(
-            f"expected no weight decay with the optimizer {recipe.optimizer}, which has none, found "
-            f"weight_decay = {recipe.weight_decay}. Set it to 0, or choose another optimizer"
+            f"expected weight_decay = 0 with the optimizer {recipe.optimizer}, which has none, "
+            f"found {recipe.weight_decay}. Set it to 0, or choose another optimizer"
         )
     for name, value in recipe.optimizer_options.items():
         if name not in known or name in FIELDS:
@@ -99,8 +101,8 @@ def make_optimizer(
         )
     except (TypeError, ValueError, RuntimeError) as error:
         raise OnwardError(
-            f"the optimizer {recipe.optimizer} refuses its options: {error}. Change them, or choose "
-            "another optimizer"
+            f"the optimizer {recipe.optimizer} refuses its options ({error}). Change them, or "
+            "choose another optimizer"
         ) from error
 
 
@@ -135,20 +137,40 @@ class ModelOptimizer:
         if state:
             self._restore(state)
 
-    def step(self, lr: float) -> None:
-        """Clip the gradients, and update all parameters that have one."""
+    def step(self, lr: float, scaler: torch.amp.GradScaler | None = None) -> None:
+        """Clip the gradients, and update all parameters that have one.
+
+        A scaler of losses leaves out steps whose gradient is infinite, and takes a smaller scale.
+        """
         if self._clip is not None:
             nn.utils.clip_grad_norm_(self._named.values(), self._clip)
         for group in self.torch.param_groups:
             group["lr"] = lr
         if not self._frozen:
-            self.torch.step()
+            self._update(scaler)
             return
         # Weight decay and momentum move rows whose gradient is zero, too.
         before = {name: self._named[name][:rows].clone() for name, rows in self._frozen.items()}
-        self.torch.step()
+        self._update(scaler)
         for name, rows in before.items():
             self._named[name][: len(rows)] = rows
+
+    def _update(self, scaler: torch.amp.GradScaler | None) -> None:
+        if scaler is None or not scaler.is_enabled():
+            self.torch.step()
+            return
+        scaler.step(self.torch)
+        scaler.update()
+
+    def copy_state(self, other: "ModelOptimizer") -> None:
+        """Take over the state of the optimizer of an equal model."""
+        for name, parameter in self._named.items():
+            mine = self.torch.state[parameter]
+            for entry, value in other.torch.state.get(other._named[name], {}).items():
+                if isinstance(value, torch.Tensor) and isinstance(mine.get(entry), torch.Tensor):
+                    mine[entry].copy_(value)
+                else:
+                    mine[entry] = value.clone() if isinstance(value, torch.Tensor) else value
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return the optimizer's state as tensors, each named ``parameter/entry``."""

@@ -1,12 +1,11 @@
-"""What a model says about all samples of a view, and how good that is."""
+"""The outputs of a model for all samples of a view, and their score."""
 
 import torch
-from torch.utils.dlpack import from_dlpack
 
 from onward.crew import crew
 from onward.models.model import Model
 from onward.models.spread import Spread
-from onward.pairs import as_bytes
+from onward.train.loading import view_batches
 from onward.types import Array, Task, View
 
 
@@ -17,7 +16,7 @@ def predicted(model: Model, view: View) -> Array:
     """
     team, alone = crew(), model.inner if isinstance(model, Spread) else model
     share = team.share(len(view))
-    outputs = [alone.predict(from_dlpack(as_bytes(part))) for part in view.parts(within=share)]
+    outputs = [alone.predict(inputs) for inputs in view_batches(view, alone.device, within=share)]
     return team.gather(torch.cat(outputs), len(view)).cpu().numpy()
 
 

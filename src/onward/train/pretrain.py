@@ -17,13 +17,13 @@ from safetensors.torch import save
 from onward.data.past import Past
 from onward.errors import OnwardError
 from onward.files import locked, remove_drafts, storage, write_atomic
+from onward.models.device import computing
 from onward.models.pixels import to_pixels
 from onward.models.weights_folder import CARD, WEIGHTS, read_card
 from onward.results.folder import replace_checkpoint
 from onward.results.read import checkpoints
 from onward.results.state import load_state, save_state
 from onward.train.moco import Moco, MocoRecipe, batch_of, steps_of
-from onward.train.threads import one_thread
 
 Watch = Callable[[int, int, float | None], None]
 """Told the finished steps, all steps, and the last loss."""
@@ -70,7 +70,7 @@ def pretrain(
             _require_same(read_card(out), spec, out)
             return False
         remove_drafts(out / "checkpoint")
-        with one_thread():
+        with computing():
             _train(past, recipe, seed, out, spec, checkpoint_seconds, watch)
         shutil.rmtree(out / "checkpoint", ignore_errors=True)
         return True

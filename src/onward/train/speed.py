@@ -6,9 +6,9 @@ import numpy as np
 import torch
 
 from onward.models import MODELS
+from onward.models.device import computing
 from onward.pairs import as_bytes, made_pairs, pair_type
 from onward.tasks.image_text import ImageText
-from onward.train.threads import one_thread
 
 _SIDES = {"clip_small": 32}
 _SIDE = 224
@@ -21,7 +21,7 @@ def macs_a_second(model: str) -> float:
     It is measured for some seconds; a batch of a large model may take longer.
     """
     side = _SIDES.get(model, _SIDE)
-    with one_thread():
+    with computing():
         made = MODELS[model]((side, side, 3), 1, torch.Generator().manual_seed(0))
         count = 128 if side < _SIDE else 2
         rng = np.random.default_rng(0)

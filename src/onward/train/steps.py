@@ -141,6 +141,11 @@ class BatchReader:
         self._size = batch_size
         self._buffer: Array | None = None
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether reading is no more than a copy."""
+        return self._reader.in_memory and self._augment == "none"
+
     def __call__(self, step: int, positions: Rows) -> Array:
         """Return the inputs at these positions."""
         share = crew().share(len(positions)) if self.shared else slice(0, len(positions))

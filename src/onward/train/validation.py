@@ -88,10 +88,11 @@ class Validation(Saved):
         if self._keeps_best and (self._best is None or score >= self._best):
             self._best, self._weights = score, snapshot(self._model)
 
-    def settle(self) -> None:
-        """Give the model the weights of its best epoch."""
+    def settle(self) -> bool:
+        """Give the model the weights of its best epoch, where they are kept; say whether."""
         if self._weights:
             set_weights(self._model, self._weights)
+        return bool(self._weights)
 
     def _wait(self, score: float, patience: int) -> None:
         """Follow the rule of torch's `ReduceLROnPlateau` with an absolute threshold."""

@@ -36,7 +36,7 @@ def train_small_clip(
     from torch.nn.functional import cross_entropy
 
     from onward.models.clip import Clip
-    from onward.train.threads import one_thread
+    from onward.models.device import computing
 
     emoji = load_emoji()
     rows = np.flatnonzero(emoji.values("snapshot") == 0)
@@ -52,7 +52,7 @@ def train_small_clip(
     )
     rng = np.random.default_rng([seed, 7])
     own = torch.arange(SMALL.batch_size)
-    with one_thread():
+    with computing():
         for _ in range(steps):
             some = rng.choice(len(rows), SMALL.batch_size, replace=False)
             seen = recoloured(moved(images[some], rng), rng).clip(0, 255).astype(np.uint8)
@@ -67,7 +67,7 @@ def train_small_clip(
                 alike = found[:, 0] @ found[:, 1].T
                 loss = (cross_entropy(alike, own) + cross_entropy(alike.T, own)) / 2
             optimizer.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             schedule.step()
             progress(1)
