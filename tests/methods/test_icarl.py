@@ -31,7 +31,7 @@ def taught(method: ICaRLCNN | ICaRLNorm, task: Task) -> tuple[Model, torch.Tenso
     inputs = torch.from_numpy(INPUTS.astype(np.float32))
     before = model.predict(inputs)[:, :2].clone()
     with torch.no_grad():
-        model.backbone[0].weight += 0.3
+        model.get_parameter("backbone.0.weight").add_(0.3)
     return model, before
 
 

@@ -38,7 +38,8 @@ def taught(classes: int = 4, **options: float) -> tuple[LUCIR, Classifier]:
 @torch.no_grad()
 def moved(model: Classifier) -> None:
     """Move the model away from its teacher."""
-    model.backbone[0].weight += 0.4 * torch.randn(5, 3, generator=generator(4))
+    noise = torch.randn(5, 3, generator=generator(4))
+    model.get_parameter("backbone.0.weight").add_(noise, alpha=0.4)
     model.head.eta.fill_(1.7)
 
 
