@@ -18,7 +18,7 @@ from onward.together import Variant, run_together
 from onward.turns import Event
 from onward.types import Benchmark
 
-RATES = [Variant("finetune", training={"learning_rate": rate}) for rate in (0.1, 0.3, 0.5)]
+RATES = [Variant("finetune", training={"lr": rate}) for rate in (0.1, 0.3, 0.5)]
 
 
 class Outputs:
@@ -166,7 +166,7 @@ def _job(method: str = "finetune", seed: int = 0, protocol: str = "iid", **train
 
 
 def test_a_small_sweep_keeps_both_workers_busy() -> None:
-    rates = [_job(learning_rate=0.1 * number) for number in range(1, 9)]
+    rates = [_job(lr=0.1 * number) for number in range(1, 9)]
     assert [len(bundle) for bundle in bundled(rates, workers=2)] == [4, 4]
     assert [len(bundle) for bundle in bundled(rates, workers=1)] == [8]
     seeds = [_job(method, seed) for seed in range(3) for method in ("ewc", "si")]

@@ -16,7 +16,7 @@ from onward.failures import RunsFailedError
 from onward.tuning import load_tuned, tune
 from onward.types import Benchmark
 
-GRID = {"learning_rate": [0.001, 1], "strength": [0.4]}
+GRID = {"lr": [0.001, 1], "strength": [0.4]}
 
 
 def test_the_better_settings_are_chosen_and_the_spec_of_a_run_tells_the_whole_story(
@@ -25,7 +25,7 @@ def test_the_better_settings_are_chosen_and_the_spec_of_a_run_tells_the_whole_st
     source = Source("clear")
     tuned = tune(source, "ewc", GRID, tmp_path, seeds=(0, 1))
     assert tuned == load_tuned(tmp_path) == load_tuned(tmp_path / "tuned.json")
-    assert (tuned.options, tuned.training) == ({"strength": 0.4}, {"learning_rate": 1})
+    assert (tuned.options, tuned.training) == ({"strength": 0.4}, {"lr": 1})
     low, high = (candidate.score for candidate in tuned.candidates)
     assert high > low + 0.05
     assert tuned.periods == ["2017-05", "2017-12", "2020-01"]
@@ -33,7 +33,7 @@ def test_the_better_settings_are_chosen_and_the_spec_of_a_run_tells_the_whole_st
     assert tuned.spent["runs"] == len(records) == 4
     assert tuned.spent["macs"] == sum(record["macs"] for record in records)
     made = tuned.for_run(source, "ewc").load()
-    assert made.recipes["cpu"].learning_rate == 1.0
+    assert made.recipes["cpu"].lr == 1.0
     record = onward.run(made, "ewc", options=tuned.options, tuned=tuned.summary())
     assert record.spec.tuned is not None
     assert record.spec.tuned["spent"] == tuned.spent
@@ -78,7 +78,7 @@ def test_noise_in_place_of_the_future_changes_nothing(
 
         monkeypatch.setattr(sweeping, "benchmark_of", found)
         monkeypatch.setattr("onward.tuning.benchmark_of", found)
-        tuned = tune(Source("tiny"), "er", {"learning_rate": [0.01, 0.1, 1.0]}, out, periods=2)
+        tuned = tune(Source("tiny"), "er", {"lr": [0.01, 0.1, 1.0]}, out, periods=2)
         spent = {name: tuned.spent[name] for name in ("runs", "macs", "samples")}
         return tuned.training, [candidate.score for candidate in tuned.candidates], spent
 
@@ -92,7 +92,7 @@ def test_what_is_tuned_on_is_a_sound_stream() -> None:
 
 
 def test_a_budget_stops_before_it_is_exceeded_and_says_what_was_not_tried(tmp_path: Path) -> None:
-    grid = {"learning_rate": [0.1, 0.3, 1.0]}
+    grid = {"lr": [0.1, 0.3, 1.0]}
     tuned = tune(Source("clear"), "finetune", grid, tmp_path, periods=2, limits={"runs": 2})
     assert (len(tuned.candidates), tuned.untried, tuned.spent["runs"]) == (2, 1, 2)
     macs = tuned.candidates[0].spent["macs"]
@@ -102,7 +102,7 @@ def test_a_budget_stops_before_it_is_exceeded_and_says_what_was_not_tried(tmp_pa
 
 def test_what_cannot_be_tuned_is_refused(tmp_path: Path) -> None:
     source = Source("clear")
-    with pytest.raises(OnwardError, match="Did you mean 'learning_rate'"):
+    with pytest.raises(OnwardError, match="Did you mean 'lr'"):
         tune(source, "finetune", {"learning_rat": [1]}, tmp_path)
     with pytest.raises(OnwardError, match="at least one name and one value"):
         tune(source, "finetune", {}, tmp_path)
@@ -142,15 +142,15 @@ def test_a_budget_of_fewer_runs_than_seeds_pays_for_nothing(tmp_path: Path) -> N
 
 
 def test_a_candidate_that_diverges_is_told_and_the_others_are_judged(tmp_path: Path) -> None:
-    grid = {"learning_rate": [1.0, 3e38], "epochs": [2]}
+    grid = {"lr": [1.0, 3e38], "epochs": [2]}
     tuned = tune(Source("clear"), "finetune", grid, tmp_path, periods=2)
     good, bad = tuned.candidates
     assert good.score is not None
     assert bad.score is None
-    assert tuned.training["learning_rate"] == 1.0
+    assert tuned.training["lr"] == 1.0
     assert tuned.spent["runs"] == 2
     with pytest.raises(OnwardError, match="each one diverged"):
-        tune(Source("clear"), "finetune", {"learning_rate": [3e38]}, tmp_path, periods=2)
+        tune(Source("clear"), "finetune", {"lr": [3e38]}, tmp_path, periods=2)
 
 
 def test_a_candidate_that_raises_is_named_once_the_others_are_finished(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_official_images_read_by_a_backbone(weights: str, tmp_path: Path) -> Non
     inputs = benchmark.table.wide["input"]
     assert inputs.shape == (len(benchmark.raw), 1792)
     assert (inputs[np.arange(9)] >= 0).all()  # as they are: after the last rectifier
-    assert benchmark.recipes["cpu"].learning_rate == 1.0
+    assert benchmark.recipes["cpu"].lr == 1.0
 
 
 @pytest.mark.parametrize(

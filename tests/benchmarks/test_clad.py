@@ -282,7 +282,7 @@ def test_models_of_the_other_kind_are_refused(name: str, model: str, message: st
 
 def test_hyperparameters_are_chosen_on_the_first_days(tmp_path: Path) -> None:
     source = Source("clad-c", small_street())
-    found = tune(source, "finetune", {"learning_rate": [0.01, 0.1]}, tmp_path, periods=4)
+    found = tune(source, "finetune", {"lr": [0.01, 0.1]}, tmp_path, periods=4)
     scores = [candidate.score for candidate in found.candidates]
     assert all(score is not None and 0 <= score <= 1 for score in scores)
     stream = onward.load("clad-c", data=small_street(), tuning_periods=4).stream()

@@ -71,7 +71,7 @@ def test_twemoji_is_a_static_test_by_another_artist(streams: dict[str, list[Stre
 
 def test_the_paper_recipe_is_the_papers() -> None:
     # CLEAR supplement, section 6: shallow models.
-    assert (PAPER.learning_rate, PAPER.momentum, PAPER.weight_decay) == (1.0, 0.9, 0.0)
+    assert (PAPER.lr, PAPER.momentum, PAPER.weight_decay) == (1.0, 0.9, 0.0)
     assert (PAPER.batch_size, PAPER.epochs) == (256, 100)
     assert [PAPER.rate(epoch, PAPER.epochs) for epoch in (0, 59, 60, 99)] == [1, 1, 0.1, 0.1]
     assert CPU.epochs == 30
@@ -80,10 +80,10 @@ def test_the_paper_recipe_is_the_papers() -> None:
 def test_deep_recipes_are_the_papers() -> None:
     # CLEAR supplement, section 6: MLP and ResNet-18.
     mlp = onward.load("clear", model="mlp").recipes["paper"]
-    assert mlp == replace(PAPER, model="mlp", learning_rate=0.1)
+    assert mlp == replace(PAPER, model="mlp", lr=0.1)
     deep = onward.load("clear", model="resnet18", recipe="paper").recipes["paper"]
-    assert (deep.learning_rate, deep.momentum, deep.weight_decay) == (0.01, 0.9, 1e-5)
-    assert (deep.batch_size, deep.epochs, deep.augment) == (64, 70, "crop_flip")
+    assert (deep.lr, deep.momentum, deep.weight_decay) == (0.01, 0.9, 1e-5)
+    assert (deep.batch_size, deep.epochs, deep.augment) == (64, 70, "random_crop_flip")
     rates = [deep.rate(epoch, 70) for epoch in (0, 29, 30, 59, 60, 69)]
     assert rates == pytest.approx([1e-2, 1e-2, 1e-3, 1e-3, 1e-4, 1e-4])
     online = onward.load("clear", model="resnet18", protocol="online")

@@ -137,14 +137,14 @@ def test_features_are_raw(downloads: dict[str, Path]) -> None:
 def test_supervised_imagenet_features_have_their_own_rate(downloads: dict[str, Path]) -> None:
     for name in ("cpu", "paper"):
         rates = [
-            benchmark.recipes[benchmark.recipe].learning_rate
+            benchmark.recipes[benchmark.recipe].lr
             for benchmark in (
                 load(downloads, "old", recipe=name, features=features)
                 for features in ("moco_b0", "imagenet")
             )
         ]
         assert rates == [1.0, 0.1]
-    assert CPU.learning_rate == 1.0
+    assert CPU.lr == 1.0
 
 
 def test_what_was_missing_is_in_the_spec_and_on_the_card(tmp_path: Path) -> None:

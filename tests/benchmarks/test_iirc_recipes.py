@@ -12,20 +12,20 @@ def test_what_all_released_runs_share() -> None:
         assert (recipe.momentum, recipe.weight_decay, recipe.batch_size) == (0.9, 1e-5, 128)
         assert (recipe.patience, recipe.threshold, recipe.decay) == (10, 1e-3, 0.1)
         assert recipe.first_epochs == 2 * recipe.epochs
-        assert (recipe.per_class, recipe.decay_at, recipe.memory) == (20, (), None)
+        assert (recipe.per_class, recipe.milestones, recipe.memory) == (20, (), None)
 
 
 def test_what_differs_between_cifar_and_imagenet() -> None:
     cifar, imagenet = (recipes_for(model)["paper"] for model in ("resnet32", "resnet50"))
-    assert (cifar.learning_rate, cifar.epochs, cifar.augment) == (1.0, 140, "pad_flip")
-    assert (imagenet.learning_rate, imagenet.epochs) == (0.1, 100)
+    assert (cifar.lr, cifar.epochs, cifar.augment) == (1.0, 140, "padded_crop_flip")
+    assert (imagenet.lr, imagenet.epochs) == (0.1, 100)
 
 
 def test_what_methods_have_otherwise() -> None:
     assert published_changes("resnet32", "icarl_cnn", "incomplete") == {}
     assert published_changes("resnet50", "lucir", "incomplete") == {}
     for method in ("icarl_cnn", "icarl_norm", "bic"):
-        assert published_changes("resnet50", method, "incomplete") == {"learning_rate": 0.5}
+        assert published_changes("resnet50", method, "incomplete") == {"lr": 0.5}
     assert published_changes("resnet32", "finetune", "joint")["first_epochs"] == 400
     assert published_changes("resnet50", "finetune", "joint")["first_epochs"] == 180
 

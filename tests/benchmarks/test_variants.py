@@ -126,12 +126,12 @@ def test_grains_and_shares_that_make_no_sense_are_refused() -> None:
 
 
 def test_a_source_carries_options_and_numbers_of_the_recipe() -> None:
-    source = Source("clear", options={"new_classes": True}, training={"learning_rate": 0.25})
+    source = Source("clear", options={"new_classes": True}, training={"lr": 0.25})
     made = source.load()
-    assert made.recipes["cpu"].learning_rate == 0.25
-    assert made.recipes["paper"].learning_rate == 1.0
+    assert made.recipes["cpu"].lr == 0.25
+    assert made.recipes["paper"].lr == 1.0
     assert made.options == {"new_classes": True}
-    with pytest.raises(OnwardError, match="Did you mean 'learning_rate'"):
+    with pytest.raises(OnwardError, match="Did you mean 'lr'"):
         Source("clear", training={"learning_rat": 1}).load()
     with pytest.raises(OnwardError, match="Did you mean 'features'"):
         Source("clear", options={"featurs": "x"}).load()
@@ -167,9 +167,9 @@ def test_any_method_runs_offline_resumes_and_is_checked(method: str, tmp_path: P
     [
         ("epochs", 0, "epochs as a whole number"),
         ("batch_size", 2.5, "batch_size as a whole number"),
-        ("learning_rate", "fast", "learning_rate as a number"),
-        ("learning_rate", -1, "learning_rate as a number"),
-        ("decay_at", [2], "shares from 0 to 1"),
+        ("lr", "fast", "lr as a number"),
+        ("lr", -1, "lr as a number"),
+        ("milestones", [2], "shares from 0 to 1"),
         ("model", "mlp", "as an option of its own"),
     ],
 )
@@ -182,5 +182,5 @@ def test_numbers_of_a_recipe_that_make_no_sense_are_refused(
 
 def test_decay_at_may_be_a_list_or_a_number() -> None:
     for given in ([0.5, 0.75], 0.5):
-        made = Source("clear", training={"decay_at": given}).load()
-        assert made.recipes["cpu"].decay_at == ((0.5, 0.75) if isinstance(given, list) else (0.5,))
+        made = Source("clear", training={"milestones": given}).load()
+        assert made.recipes["cpu"].milestones == ((0.5, 0.75) if isinstance(given, list) else (0.5,))

@@ -68,7 +68,7 @@ def test_methods_keep_the_rules_with_resnet(method: str) -> None:
 def test_methods_run_online_with_resnet(method: str) -> None:
     only, benchmark = ("runs_to_the_end", "keeps_to_the_budget"), short("online")
     # The Fisher of so deep a network at random weights reaches 1e5, and so does EWC's pull.
-    recipe = replace(benchmark.recipes["cpu"], learning_rate=1e-5)
+    recipe = replace(benchmark.recipes["cpu"], lr=1e-5)
     benchmark = replace(benchmark, recipes={"cpu": recipe})
     assert len(check_method(method, benchmark, only=only).passed) == len(only)
 
@@ -77,7 +77,7 @@ def test_methods_run_online_with_resnet(method: str) -> None:
 @pytest.mark.parametrize("method", ["er", "icarl_cnn", "icarl_norm", "lucir", "bic"])
 def test_iircs_methods_keep_the_rules_with_its_network(method: str) -> None:
     whole = tiny_benchmark("incomplete", model="resnet32")
-    recipe = replace(whole.recipes["cpu"], epochs=1, first_epochs=1, augment="pad_flip")
+    recipe = replace(whole.recipes["cpu"], epochs=1, first_epochs=1, augment="padded_crop_flip")
     benchmark = replace(whole, cut=lambda *args: whole.cut(*args)[:3], recipes={"cpu": recipe})
     assert len(check_method(method, benchmark, only=ONLY).passed) == len(ONLY)
 

@@ -169,7 +169,7 @@ def _yours_images() -> Case:
 
 def _any_benchmark() -> Case:
     asked = {"data": "emoji", "protocol": "streaming", "new_classes": True, "label_delay": 1}
-    return Case("clear", asked, training={"learning_rate": 0.25, "epochs": 3})
+    return Case("clear", asked, training={"lr": 0.25, "epochs": 3})
 
 
 CASES = (

@@ -132,7 +132,7 @@ def test_settings_tuned_for_the_stored_gdumb_are_refused(tmp_path: Path) -> None
     from onward.tuning import load_tuned, tune
 
     source = Source("clear", data="emoji")
-    tune(source, "gdumb", {"learning_rate": [1.0]}, tmp_path, periods=2)
+    tune(source, "gdumb", {"lr": [1.0]}, tmp_path, periods=2)
     file = tmp_path / "tuned.json"
     before = json.loads(file.read_text())
     assert before["tuned_for"].pop("method's code") == "greedy"
@@ -153,7 +153,7 @@ ADAM = {"model": "linear", "optimizer": "adam"}
     [
         (ADAM, "agem_wrong_reference"),
         ({"model": "linear", "clip": 1.0}, "agem_wrong_reference"),
-        ({"model": "linear", "goes_on": True}, "agem_wrong_reference"),
+        ({"model": "linear", "keep_optimizer_state": True}, "agem_wrong_reference"),
         ({"model": "linear", "decays_all": False}, "agem_wrong_reference"),
         ({"model": "linear", "optimizer": "sgd", "momentum": 0.9}, "agem"),
         ({**ADAM, "model": "mlp"}, "agem"),
@@ -170,7 +170,7 @@ def test_stored_agem_runs_with_a_wrong_reference_gradient_have_another_name(
 
 def test_agem_with_adam_is_run_again_and_with_sgd_is_not(tmp_path: Path) -> None:
     benchmark = package.load("clear")
-    adam = retrained(benchmark, {"optimizer": "adam", "learning_rate": 0.001, "epochs": 1})
+    adam = retrained(benchmark, {"optimizer": "adam", "lr": 0.001, "epochs": 1})
     sgd = retrained(benchmark, {"epochs": 1})
     specs = [package.run(each, "agem", out=tmp_path).spec for each in (adam, sgd)]
     assert [spec.method_digest for spec in specs] == ["exact_reference", None]

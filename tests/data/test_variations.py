@@ -80,7 +80,7 @@ def test_colours_change_and_places_do_not() -> None:
     assert np.ptp(changed, axis=3).max() <= 1  # grey stays grey, up to rounding
 
 
-@pytest.mark.parametrize("how", ["flip_perspective_erase", "flip_rotate_colour"])
+@pytest.mark.parametrize("how", ["flip_perspective_erasing", "flip_rotation_color_jitter"])
 def test_a_variation_depends_on_its_numbers_alone_and_changes_no_image(how: str) -> None:
     whole = images()
     before = whole.copy()

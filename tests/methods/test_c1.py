@@ -46,7 +46,7 @@ def test_images_are_scaled_to_what_the_network_was_made_for() -> None:
     assert C1(side=16).override_recipe(RECIPE).side == 16
     changed = C1().override_recipe(photos)
     assert (changed.batch_size, changed.augment) == (5, "flip")
-    assert (changed.optimizer, changed.learning_rate) == ("sgd", photos.learning_rate)
+    assert (changed.optimizer, changed.lr) == ("sgd", photos.lr)
 
 
 def test_heads_are_merged_half_and_half_and_drawn_anew() -> None:

@@ -26,11 +26,11 @@ def test_ten_new_and_six_old_samples_make_a_batch() -> None:
 
 def test_the_network_becomes_its_newer_form() -> None:
     photos = C3().override_recipe(replace(RECIPE, model="resnet50"))
-    assert (photos.model, photos.augment) == ("resnet50d", "flip_rotate_colour")
-    assert photos.learning_rate == RECIPE.learning_rate
+    assert (photos.model, photos.augment) == ("resnet50d", "flip_rotation_color_jitter")
+    assert photos.lr == RECIPE.lr
     small = C3().override_recipe(RECIPE)
-    assert (small.model, small.learning_rate) == ("convnet", 1.0)
-    assert C3(learning_rate=0.3).override_recipe(RECIPE).learning_rate == 0.3
+    assert (small.model, small.lr) == ("convnet", 1.0)
+    assert C3(lr=0.3).override_recipe(RECIPE).lr == 0.3
 
 
 def test_the_five_most_doubtful_of_a_batch_are_kept() -> None:

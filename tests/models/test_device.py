@@ -66,17 +66,17 @@ def test_computing_again_has_the_same_gradient() -> None:
     images = rng.integers(0, 256, (6, *shape), np.uint8)
     pairs = made_pairs(pair_type(shape, 20), images, [f"{n} foxes" for n in range(6)])
     found = []
-    for recomputes in (False, True):
-        model = MODELS["clip_small"](shape, 3, generator(), recomputes=recomputes)
+    for grad_checkpointing in (False, True):
+        model = MODELS["clip_small"](shape, 3, generator(), grad_checkpointing=grad_checkpointing)
         outputs = model(torch.from_numpy(as_bytes(pairs)))
         ImageText().loss(outputs, torch.arange(6)).backward()
         found.append(grad_copies(model))
         kept = model.net.transformer.grad_checkpointing
-        assert kept is recomputes
+        assert kept is grad_checkpointing
     torch.testing.assert_close(*found)
 
 
 def test_only_clip_computes_again() -> None:
     emoji = onward.load("clear", data="emoji", protocol="streaming")
-    with pytest.raises(OnwardError, match="recomputes = True, found linear"):
-        onward.run(retrained(emoji, {"recomputes": True}), "finetune")
+    with pytest.raises(OnwardError, match="grad_checkpointing = True, found linear"):
+        onward.run(retrained(emoji, {"grad_checkpointing": True}), "finetune")

@@ -18,13 +18,13 @@ LABELS = np.random.default_rng(1).choice(3, 400, p=[0.7, 0.2, 0.1])
 PICTURES = np.random.default_rng(0).integers(0, 256, (400, 8, 8, 3), np.uint8)
 RECIPE = Recipe(
     model="convnet",
-    learning_rate=0.05,
+    lr=0.05,
     momentum=0.0,
     weight_decay=0.0,
     batch_size=10,
     epochs=1,
     memory=30,
-    goes_on=True,
+    keep_optimizer_state=True,
 )
 LIMITS = {"passes": 1, "new_in_batch": 10, "stored_samples": 30}
 

@@ -25,7 +25,7 @@ def main(out: str, *methods: str) -> None:
 
         # 31 samples cannot be shared out evenly. Not Adam: where a slope is zero but for rounding,
         # it makes a step of the same length out of any rounding.
-        changes = {"optimizer": "sgd", "learning_rate": 0.01, "iterations": 3, "batch_size": 31}
+        changes = {"optimizer": "sgd", "lr": 0.01, "iterations": 3, "batch_size": 31}
         small = retrained(onward.load("tic"), changes)
         record = onward.run(small, method, watch=watch)
         (learner,) = last

@@ -15,7 +15,7 @@ from onward.view import complete_labels
 
 RECIPE = Recipe(
     model="mlp",
-    learning_rate=0.1,
+    lr=0.1,
     momentum=0.9,
     weight_decay=0.01,
     batch_size=8,

@@ -73,14 +73,14 @@ def test_earlier_periods_and_an_earlier_checkpoint_are_kept(
 
 
 def test_a_huge_learning_rate_is_named(emoji: Benchmark) -> None:
-    wild = retrained(emoji, {"learning_rate": 1e38, "epochs": 20})
+    wild = retrained(emoji, {"lr": 1e38, "epochs": 20})
     with pytest.raises(DivergedError, match=r"period .* at step \d+ of \d+, .* of 1e\+38"):
         onward.run(wild, "finetune")
 
 
 def test_those_beside_it_go_to_their_end(emoji: Benchmark, tmp_path: Path) -> None:
     emoji = retrained(emoji, {"epochs": 20})
-    rates = [Variant("finetune", training={"learning_rate": rate}) for rate in (1e38, 1.0, 0.5)]
+    rates = [Variant("finetune", training={"lr": rate}) for rate in (1e38, 1.0, 0.5)]
     with pytest.raises(
         RunsFailedError, match=r"learning period .*: DivergedError: .* 1e\+38"
     ) as found:

@@ -49,9 +49,9 @@ def test_what_is_not_varied_stays_and_crops_are_refused() -> None:
     labels = torch.tensor(chosen.view.labels)
     assert Inputs(chosen, 5, "none", (0, 0)).labels(0, labels, 48) is labels
     classes = torch.arange(5)
-    assert Inputs(chosen, 5, "pad_flip", (0, 0)).labels(0, classes, 48) is classes
+    assert Inputs(chosen, 5, "padded_crop_flip", (0, 0)).labels(0, classes, 48) is classes
     with pytest.raises(OnwardError, match="augment none or flip"):
-        Inputs(chosen, 5, "crop_flip", (0, 0)).labels(0, labels, 48)
+        Inputs(chosen, 5, "random_crop_flip", (0, 0)).labels(0, labels, 48)
 
 
 def test_a_method_may_have_smaller_batches() -> None:

@@ -25,7 +25,7 @@ from onward.types import Benchmark, Setting
 
 RECIPE = Recipe(
     model="linear",
-    learning_rate=1.0,
+    lr=1.0,
     momentum=0.9,
     weight_decay=0.0,
     batch_size=8,
