@@ -69,6 +69,16 @@ def test_all_methods_learn_together_what_they_learn_alone(protocol: str) -> None
     _assert_as_alone(benchmark, [Variant(name) for name in fitting])
 
 
+def test_linear_probes_beside_a_cosine_head_learn_the_same_bits_as_alone() -> None:
+    variants = [Variant("finetune"), Variant("icarl_norm"), Variant("bic")]
+    together, alone = Outputs(), Outputs()
+    run_together(tiny_benchmark(), variants, watch=together)
+    for variant in variants:
+        _alone(tiny_benchmark(), variant, None, alone)
+    assert together.found.keys() == alone.found.keys()
+    assert all(np.array_equal(together.found[key], alone.found[key]) for key in alone.found)
+
+
 def test_hyperparameters_batches_and_budgets_may_differ() -> None:
     variants = [
         *RATES,

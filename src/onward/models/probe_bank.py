@@ -35,11 +35,62 @@ class Bank(Protocol):
 
 def side_by_side(models: Sequence[Model], *, precision: str = "fp32") -> Bank:
     """Put models that see the same batches side by side, as closely as they allow."""
-    probes = [model for model in models if isinstance(model, Classifier) and model.is_linear_probe]
-    same = {(probe.head.in_features, probe.device) for probe in probes}
-    if len(probes) == len(models) and len(same) == 1 and precision == "fp32":
-        return ProbeBank(probes)
-    return OneByOne(models)
+    probes: dict[Any, dict[int, Classifier]] = {}
+    others: dict[int, Model] = {}
+    for place, model in enumerate(models):
+        # Also a probe that stands alone: in `OneByOne` it would learn other last bits.
+        if isinstance(model, Classifier) and model.is_linear_probe and precision == "fp32":
+            key = (model.head.in_features, model.device)
+            probes.setdefault(key, {})[place] = model
+        else:
+            others[place] = model
+    banks: list[tuple[Bank, Sequence[int]]] = [
+        (ProbeBank([*alike.values()]), [*alike]) for alike in probes.values()
+    ]
+    if others:
+        banks.append((OneByOne([*others.values()]), [*others]))
+    return banks[0][0] if len(banks) == 1 else SeveralBanks(banks)
+
+
+class SeveralBanks:
+    """Banks on the same batch, such as one of linear probes and one of all other models.
+
+    Parameters
+    ----------
+    banks
+        Each with the places of its models among all of them.
+    """
+
+    def __init__(self, banks: Sequence[tuple[Bank, Sequence[int]]]) -> None:
+        self._banks = [bank for bank, _ in banks]
+        self._found = {
+            place: (bank, number) for bank, places in banks for number, place in enumerate(places)
+        }
+
+    def forward(self, inputs: Any) -> None:
+        """Begin a step on this batch."""
+        for bank in self._banks:
+            bank.forward(inputs)
+
+    def outputs(self, place: int) -> Any:
+        """Return the outputs of one model."""
+        bank, number = self._found[place]
+        return bank.outputs(number)
+
+    def backward(self, place: int, loss: torch.Tensor) -> None:
+        """Compute the gradient of one model's loss."""
+        bank, number = self._found[place]
+        bank.backward(number, loss)
+
+    def finish_backward(self) -> None:
+        """Complete the gradients of all models."""
+        for bank in self._banks:
+            bank.finish_backward()
+
+    def release(self) -> None:
+        """Let every model be on its own again."""
+        for bank in self._banks:
+            bank.release()
 
 
 class OneByOne:
