@@ -112,7 +112,7 @@ def _ranked() -> range:
 def training() -> None:
     """Compare steps of a run with those of a plain loop on the same batches."""
     benchmark = onward.load("tic")
-    recipe = replace(benchmark.recipes["cpu"], iterations=ITERATIONS)
+    recipe = replace(benchmark.recipes["cpu"], max_steps=ITERATIONS)
     benchmark = replace(benchmark, recipes={"cpu": recipe})
     ours, plain = [], []
     _ours(benchmark), _plain(benchmark)
@@ -159,8 +159,8 @@ def _plain(benchmark: Benchmark) -> float:
     optimizer = torch.optim.AdamW(
         [{"params": small, "weight_decay": 0.0}, {"params": large, "weight_decay": 0.1}],
         lr=recipe.lr,
-        betas=(recipe.momentum, recipe.fade),
-        eps=recipe.least,
+        betas=recipe.betas,
+        eps=recipe.eps,
     )
     layout = PairLayout(view.input_shape)
     scale = scale_of((library.OPENAI_DATASET_MEAN, library.OPENAI_DATASET_STD))

@@ -17,4 +17,4 @@ onward curate tests "$out/filtered" --images "$out/pool/images" --out "$out/test
     --subtree animal
 onward curate shards "$out/tests" --images "$out/pool/images" --out "$out/shards" \
     --shard-size 500 --template "{c}." --template "a drawing of {c}."
-onward run tic --data "$out/shards" --method finetune --training iterations=60 --out "$out/results"
+onward run tic --data "$out/shards" --method finetune --training max_steps=60 --out "$out/results"

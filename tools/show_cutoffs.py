@@ -37,7 +37,7 @@ class UpTo(NamedTuple):
 
 def trained(folder: Path, year: str, iterations: int = ITERATIONS) -> Path:
     """Train a model up to a year, unless that was done before, and return the folder of its run."""
-    usual = Source("tic", "emoji", training={"iterations": iterations}).load()
+    usual = Source("tic", "emoji", training={"max_steps": iterations}).load()
     # The compute of one period is no limit here: all models have the same.
     protocol = replace(usual.protocol, limits={})
     benchmark = replace(usual, cut=UpTo(usual, year), protocol=protocol)

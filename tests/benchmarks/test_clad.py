@@ -150,7 +150,7 @@ def test_each_rule_refuses_and_is_named(
 
 
 def test_the_gradient_learner_keeps_to_the_rules(objects: Benchmark) -> None:
-    recipe = replace(objects.recipes["cpu"], memory=1001)
+    recipe = replace(objects.recipes["cpu"], memory_size=1001)
     large = replace(objects, recipes={"cpu": recipe})
     record = onward.run(large, "er")
     assert record.cost is not None

@@ -10,9 +10,9 @@ def test_what_all_released_runs_share() -> None:
     for model in ("resnet32", "resnet50"):
         recipe = recipes_for(model)["paper"]
         assert (recipe.momentum, recipe.weight_decay, recipe.batch_size) == (0.9, 1e-5, 128)
-        assert (recipe.patience, recipe.threshold, recipe.decay) == (10, 1e-3, 0.1)
+        assert (recipe.patience, recipe.threshold, recipe.gamma) == (10, 1e-3, 0.1)
         assert recipe.first_epochs == 2 * recipe.epochs
-        assert (recipe.per_class, recipe.milestones, recipe.memory) == (20, (), None)
+        assert (recipe.exemplars_per_class, recipe.milestones, recipe.memory_size) == (20, (), None)
 
 
 def test_what_differs_between_cifar_and_imagenet() -> None:

@@ -164,7 +164,7 @@ def test_neither_patching_nor_replay_sees_ahead(name: str) -> None:
 @pytest.mark.parametrize("name", ["patching", "lwf"])
 def test_pairs_are_judged_and_taught_without_classes(name: str) -> None:
     # Two parts dealt at random come with no samples for validation, and epochs remember a teacher.
-    training = {"iterations": 3, "batch_size": 16, "augment": "none", "epochs": 2}
+    training = {"max_steps": 3, "batch_size": 16, "augment": "none", "epochs": 2}
     quick = retrained(onward.load("tic", splits=3), training)
     assert np.isfinite(onward.run(quick, name).matrix()).all()
 
@@ -182,7 +182,7 @@ def test_a_run_without_some_samples_is_another_run_and_says_so(
     found = onward.load("tic", data=str(root), missing="skip")
     (gap,) = found.card.numbers["gaps"]
     assert gap.startswith("1 sample left out, no caption: b of ")
-    quick = retrained(found, {"iterations": 1, "batch_size": 4})
+    quick = retrained(found, {"max_steps": 1, "batch_size": 4})
     spec = onward.run(quick, "finetune").spec
     assert spec.data == f"{root} without 1 sample"
     assert spec.data_digest == found.raw.digest != right.raw.digest
@@ -194,7 +194,7 @@ def test_a_folder_of_shards_is_a_stream_too(tmp_path: Path) -> None:
     benchmark = onward.load("tic", data=str(tmp_path / "shards"), validation=0.2)
     report = check_stream(benchmark)
     assert "preparation_sees_only_the_past" in {each.check for each in report.passed}
-    quick = retrained(benchmark, {"iterations": 2, "batch_size": 4})
+    quick = retrained(benchmark, {"max_steps": 2, "batch_size": 4})
     record = onward.run(quick, "patching")
     assert record.period_tests == [PERIOD, ZERO_SHOT]
     by_class, classes = record.class_matrix()

@@ -21,7 +21,7 @@ def test_the_budget_is_the_published_one(scale: str) -> None:
     # Of M the paper prints 3.0, where 35,000 iterations make 2.95.
     assert budget.macs == pytest.approx(golden["printed"], rel=0.02)
     assert budget.published == golden["printed"]
-    assert (budget.recipe.iterations or 0) * budget.periods == golden["iterations"]
+    assert (budget.recipe.max_steps or 0) * budget.periods == golden["iterations"]
     costs = {cost.method: cost for cost in budget.methods}
     assert costs["oracle"].macs == pytest.approx(golden["oracle"], rel=1e-4)
     assert sum(period.pairs for period in costs["finetune"].periods) == golden["samples"]
@@ -30,7 +30,7 @@ def test_the_budget_is_the_published_one(scale: str) -> None:
 def test_the_released_configuration_is_another() -> None:
     released = tic_budget("datacomp-m", "released")
     assert released.recipe.model == "clip_vit_b32"
-    assert (released.recipe.iterations or 0) * 7 == 31_500
+    assert (released.recipe.max_steps or 0) * 7 == 31_500
     with pytest.raises(OnwardError, match="recipe"):
         tic_budget("yfcc", "released")
 
@@ -46,8 +46,8 @@ def test_what_is_told_is_what_a_run_spends(method: str) -> None:
     spending, allowed = SPENDING[method], 0.0
     for t in (1, 2, 3):
         times = USUAL_MORE if spending.more else spending.steps(t)
-        allowed += round((recipe.iterations or 0) * times) * spending.looks(t)
-    assert record.cost.macs == allowed * macs / (recipe.iterations or 1)
+        allowed += round((recipe.max_steps or 0) * times) * spending.looks(t)
+    assert record.cost.macs == allowed * macs / (recipe.max_steps or 1)
 
 
 PRINTED = {

@@ -183,4 +183,6 @@ def test_numbers_of_a_recipe_that_make_no_sense_are_refused(
 def test_decay_at_may_be_a_list_or_a_number() -> None:
     for given in ([0.5, 0.75], 0.5):
         made = Source("clear", training={"milestones": given}).load()
-        assert made.recipes["cpu"].milestones == ((0.5, 0.75) if isinstance(given, list) else (0.5,))
+        assert made.recipes["cpu"].milestones == (
+            (0.5, 0.75) if isinstance(given, list) else (0.5,)
+        )

@@ -57,7 +57,7 @@ def test_what_is_broken_is_listed_left_out_and_recorded(
     tar(root / "yearly" / "train" / "2017" / "00000001.tar", samples)
     (root / "yearly" / "train" / "2017" / "meta.json").unlink()
     run = ("run", "tic", "--data", root, "--method", "finetune", "--out", results, "--jobs", "1")
-    run = (*run, "--training", "iterations=1", "--training", "batch_size=4")
+    run = (*run, "--training", "max_steps=1", "--training", "batch_size=4")
 
     code, out, _ = onward("check", "data", root, "--list", broken)
     assert (code, ", 2 problems" in out) == (2, True)

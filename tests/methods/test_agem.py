@@ -104,7 +104,7 @@ def assert_reference_is_that_of_the_whole_memory(
 def test_micro_batches_give_the_gradient_of_the_whole_memory(
     samples: int, cached: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = mlp((4,), 3, generator(), hidden=6)
+    made = mlp((4,), 3, generator(), hidden_dim=6)
     model = GradientCache(made, 100) if cached else made
     inputs = torch.randn(samples, 4, generator=generator(1))
     targets = torch.randint(0, 3, (samples,), generator=generator(2))
@@ -197,17 +197,23 @@ OPTIMIZERS: list[dict[str, Any]] = [
     {"momentum": 0.0},
     {"weight_decay": 0.01},
     {"momentum": 0.5, "weight_decay": 0.01, "milestones": (0.3, 0.6)},
-    {"schedule": "cosine", "warmup": 3, "next_warmup_steps": 2, "next_lr": 0.3},
-    {"schedule": "constant_cosine", "cooldown": 0.5},
-    {"iterations": 25},
+    {"schedule": "cosine", "warmup_steps": 3, "next_warmup_steps": 2, "next_lr": 0.3},
+    {"schedule": "constant_cosine", "decay_fraction": 0.5},
+    {"max_steps": 25},
     {"replacement": True},
-    {"first_epochs": 3, "memory": 30},
+    {"first_epochs": 3, "memory_size": 30},
     {"optimizer": "adam", "lr": 0.05},
-    {"optimizer": "adam", "lr": 0.05, "fade": 0.9, "least": 1e-3, "keep_optimizer_state": True},
-    {"clip": 0.2},
+    {
+        "optimizer": "adamw",
+        "lr": 0.05,
+        "betas": (0.9, 0.9),
+        "eps": 1e-3,
+        "keep_optimizer_state": True,
+    },
+    {"grad_clip_norm": 0.2},
     {"keep_optimizer_state": True},
-    {"decays_all": False, "weight_decay": 0.01},
-    {"at_once": 7},
+    {"no_decay": True, "weight_decay": 0.01},
+    {"micro_batch_size": 7},
 ]
 
 

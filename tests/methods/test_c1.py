@@ -41,9 +41,9 @@ def test_no_class_takes_the_room_of_another() -> None:
 
 def test_images_are_scaled_to_what_the_network_was_made_for() -> None:
     photos = replace(RECIPE, model="resnet50")
-    assert C1().override_recipe(photos).side == 224
-    assert C1(side=0).override_recipe(photos).side is None
-    assert C1(side=16).override_recipe(RECIPE).side == 16
+    assert C1().override_recipe(photos).image_size == 224
+    assert C1(side=0).override_recipe(photos).image_size is None
+    assert C1(side=16).override_recipe(RECIPE).image_size == 16
     changed = C1().override_recipe(photos)
     assert (changed.batch_size, changed.augment) == (5, "flip")
     assert (changed.optimizer, changed.lr) == ("sgd", photos.lr)

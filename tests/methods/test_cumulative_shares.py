@@ -58,7 +58,7 @@ def test_online_as_many_samples_as_half_the_memory_are_a_period(
 ) -> None:
     benchmark = tiny_like(BENCHMARKS["clad-c"])
     memory, size = 45, benchmark.recipes["cpu"].batch_size
-    recipe = replace(benchmark.recipes["cpu"], memory=memory)
+    recipe = replace(benchmark.recipes["cpu"], memory_size=memory)
     protocol = replace(benchmark.protocol, limits={"passes": 1, "stored_samples": memory})
     benchmark = replace(benchmark, recipes={"cpu": recipe}, protocol=protocol)
     trained, steps = observed(name, benchmark, monkeypatch)
@@ -80,7 +80,7 @@ def test_online_no_more_is_kept_than_may_be_stored(
 ) -> None:
     benchmark = tiny_like(BENCHMARKS["clad-c"])
     _, steps = observed(name, benchmark, monkeypatch, stored_samples=most)
-    assert max(map(len, steps)) <= min(most, benchmark.recipes["cpu"].memory)
+    assert max(map(len, steps)) <= min(most, benchmark.recipes["cpu"].memory_size)
 
 
 @BOTH

@@ -60,7 +60,7 @@ def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:
 
 def test_oracle_trains_on_everything_as_many_times_as_there_were_periods() -> None:
     benchmark = tiny_benchmark()
-    recipe = replace(benchmark.recipes["cpu"], iterations=5)
+    recipe = replace(benchmark.recipes["cpu"], max_steps=5)
     counted = replace(benchmark, recipes={"cpu": recipe})
     oracle, restart = (onward.run(counted, method).cost for method in ("oracle", "restart"))
     assert oracle is not None

@@ -75,7 +75,7 @@ def test_where_nothing_comes_for_validation_some_samples_are_set_aside() -> None
 
 def test_online_a_window_is_judged_by_what_came_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     benchmark = tiny_like(BENCHMARKS["clad-c"])
-    enough = benchmark.recipes["cpu"].memory
+    enough = benchmark.recipes["cpu"].memory_size
     windows, learned_from, mixed = [list[int]()], set[int](), list[int]()
     mix, training_data = Patching._mix, Patching.training_data
 

@@ -64,7 +64,7 @@ def test_with_complete_information_exemplars_know_more_and_come_once() -> None:
 def test_the_options_of_er_say_which_memory() -> None:
     assert len(after_the_first_period(ER(per_class=2)).held) == 4
     assert len(after_the_first_period(ER(memory=5)).held) == 5
-    half = begun(ER(memory=5), recipe=replace(RECIPE, per_class=None))
+    half = begun(ER(memory=5), recipe=replace(RECIPE, exemplars_per_class=None))
     assert half.training_data(
         shown(INPUTS, np.arange(12), LABELS[:12], 2, Budget()), Budget()
     ).epoch

@@ -129,5 +129,5 @@ def test_a_run_in_micro_batches_is_the_run(method: str) -> None:
     emoji = onward.load("clear", data="emoji", protocol="streaming")
     small = retrained(emoji, {"epochs": 3})
     whole = onward.run(small, method).matrix()
-    parts = onward.run(retrained(small, {"at_once": 50}), method).matrix()
+    parts = onward.run(retrained(small, {"micro_batch_size": 50}), method).matrix()
     np.testing.assert_allclose(parts, whole, atol=2e-3)

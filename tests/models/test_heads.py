@@ -137,7 +137,7 @@ def test_initializing_a_cosine_head_again_sets_eta_to_one() -> None:
 
 
 def test_a_model_has_as_many_hidden_units_as_asked() -> None:
-    model = MODELS["mlp"]((7,), 3, generator(), hidden=16)
+    model = MODELS["mlp"]((7,), 3, generator(), hidden_dim=16)
     assert model.embed(inputs_for("mlp")).shape == (6, 16)
     assert (model.size, model.macs) == (8 * 16 + 17 * 3, 7 * 16 + 16 * 3)
     with pytest.raises(OnwardError, match=r"unknown head 'cosin'.*Did you mean 'cosine'"):

@@ -23,7 +23,7 @@ RECIPE = Recipe(
     weight_decay=0.0,
     batch_size=10,
     epochs=1,
-    memory=30,
+    memory_size=30,
     keep_optimizer_state=True,
 )
 LIMITS = {"passes": 1, "new_in_batch": 10, "stored_samples": 30}

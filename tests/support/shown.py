@@ -20,8 +20,8 @@ RECIPE = Recipe(
     weight_decay=0.01,
     batch_size=8,
     epochs=2,
-    per_class=4,
-    hidden=5,
+    exemplars_per_class=4,
+    hidden_dim=5,
 )
 
 

@@ -17,15 +17,16 @@ from onward.models.torchvision_loader import torchvision
 from onward.table import Column
 from onward.train.augment import augmented, shifted
 from onward.types import Array, Call, Samples, Table, View
+from onward.view import Reader, reader_of
 
 
-def view_of(column: Column) -> View:
+def reader(column: Column) -> Reader:
     count = column.shape[0]
     budget = Budget()
     budget.open(np.arange(count))
     table = Table(pa.table({"id": pa.array(range(count))}), {"input": column}, "made up")
     samples = Samples(np.arange(count), np.zeros(count, np.int64))
-    return View(table, samples, ("a", "b"), Call(budget))
+    return reader_of(View(table, samples, ("a", "b"), Call(budget)))
 
 
 def images(count: int = 40, side: int = 16) -> Array:
@@ -35,7 +36,7 @@ def images(count: int = 40, side: int = 16) -> Array:
 def test_flips_mirror_about_half_of_the_images_and_change_no_other() -> None:
     whole = images()
     before, positions = whole.copy(), np.arange(40)
-    found = augmented(view_of(whole), positions, "flip", (0, 0, 0))
+    found = augmented(reader(whole), positions, "flip", (0, 0, 0))
     flipped = [np.array_equal(a, b[:, ::-1]) for a, b in zip(found, whole, strict=True)]
     same = [np.array_equal(a, b) for a, b in zip(found, whole, strict=True)]
     assert np.array_equal(np.array(flipped) | np.array(same), np.ones(40, bool))
@@ -44,9 +45,10 @@ def test_flips_mirror_about_half_of_the_images_and_change_no_other() -> None:
 
 
 def test_variation_depends_on_its_key_alone() -> None:
-    view, positions = view_of(images()), np.arange(40)
+    view, positions = reader(images()), np.arange(40)
     one, again, other = (
-        augmented(view, positions, "random_crop_flip", key) for key in ((1, 2, 3), (1, 2, 3), (1, 2, 4))
+        augmented(view, positions, "random_crop_flip", key)
+        for key in ((1, 2, 3), (1, 2, 3), (1, 2, 4))
     )
     np.testing.assert_array_equal(one, again)
     assert not np.array_equal(one, other)
@@ -83,7 +85,7 @@ def test_photos_are_cropped_along_their_longer_edge(photos: FolderImages) -> Non
 
 
 def test_training_crops_photos_anywhere_and_each_place_is_as_likely(photos: FolderImages) -> None:
-    view, begins = view_of(photos), set()
+    view, begins = reader(photos), set()
     for step in range(150):
         wide, _ = augmented(view, np.arange(2), "random_crop_flip", (0, 0, step))
         assert abs(int(wide[0, 0, 0]) - int(wide[0, -1, 0])) == 7
@@ -101,7 +103,7 @@ def test_parts_have_the_shapes_and_places_that_torchvision_draws(photos: FolderI
     never = np.ones((10, 4))
     centre = wide.crop((4, 0, 15, 8)).resize((8, 8), Image.Resampling.BILINEAR)
     np.testing.assert_array_equal(random_part(wide, 8, never, 0.08), np.asarray(centre))
-    view, darkest = view_of(photos), []
+    view, darkest = reader(photos), []
     for step in range(100):
         images = augmented(view, np.arange(2), "random_resized_crop_flip", (0, 0, step))
         assert images.shape == (2, 8, 8, 3)
@@ -134,23 +136,25 @@ def test_most_of_the_image_of_a_pair_and_all_of_its_text(
     monkeypatch.setenv("ONWARD_CACHE", str(tmp_path / "cache"))
     column = column_of(tmp_path)
     every = np.arange(6)
-    found = augmented(view_of(column), every, "random_resized_crop", (0, 0, 1))
+    found = augmented(reader(column), every, "random_resized_crop", (0, 0, 1))
     np.testing.assert_array_equal(found["text"], column[every]["text"])
     assert not np.array_equal(found["image"], column[every]["image"])
     assert found["has_image"].all()
     # One of several processes makes of its share what the others would make of it.
-    mine = augmented(view_of(column), every, "random_resized_crop", (0, 0, 1), slice(2, 5))
+    mine = augmented(reader(column), every, "random_resized_crop", (0, 0, 1), slice(2, 5))
     np.testing.assert_array_equal(mine, found[2:5])
-    other = augmented(view_of(column), every, "random_resized_crop", (0, 0, 2))
+    other = augmented(reader(column), every, "random_resized_crop", (0, 0, 2))
     assert not np.array_equal(found["image"], other["image"])
 
 
 def test_most_of_a_square_without_more_around_it_keeps_its_colours() -> None:
     flat = np.full((4, 16, 16, 3), 7, np.uint8)
-    np.testing.assert_array_equal(augmented(view_of(flat), np.arange(4), "random_resized_crop", (0,)), flat)
+    np.testing.assert_array_equal(
+        augmented(reader(flat), np.arange(4), "random_resized_crop", (0,)), flat
+    )
     whole = images()
     before = whole.copy()
-    found = augmented(view_of(whole), np.arange(40), "random_resized_crop", (0,))
+    found = augmented(reader(whole), np.arange(40), "random_resized_crop", (0,))
     np.testing.assert_array_equal(whole, before)
     assert not np.array_equal(found, whole)
 
@@ -171,10 +175,12 @@ def test_the_middle_of_a_larger_square(photos: FolderImages) -> None:
 
 
 def test_wrong_augmentation_is_named() -> None:
-    with pytest.raises(OnwardError, match=r"padded_crop_flip, random_resized_crop_flip, .*, found 'mixup'"):
-        augmented(view_of(images()), np.arange(2), "mixup", (0,))
+    with pytest.raises(
+        OnwardError, match=r"padded_crop_flip, random_resized_crop_flip, .*, found 'mixup'"
+    ):
+        augmented(reader(images()), np.arange(2), "mixup", (0,))
     with pytest.raises(OnwardError, match="expected images to augment"):
-        augmented(view_of(np.zeros((4, 3), np.float32)), np.arange(2), "flip", (0,))
+        augmented(reader(np.zeros((4, 3), np.float32)), np.arange(2), "flip", (0,))
 
 
 def test_noise_is_cropped_to_itself(photos: FolderImages) -> None:

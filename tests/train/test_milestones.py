@@ -11,7 +11,7 @@ from onward.types import Setting
 
 def begun(at: tuple[int, ...] | None, memory: int | None) -> Milestones:
     found = Milestones(at)
-    found.begin(Setting(OneLabel(), replace(RECIPE, memory=memory), 0))
+    found.begin(Setting(OneLabel(), replace(RECIPE, memory_size=memory), 0))
     return found
 
 

@@ -1,85 +1,205 @@
-"""Adam is torch's, gradients are clipped as torch clips them, and a state goes on."""
+"""The optimizer of a recipe is torch's, and what is added keeps rows, state and growth right."""
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from stopped import StopError, stop_after
+from torch import nn
 
 import onward
+from onward.benchmarks import changed, retrained
 from onward.checks import tiny_benchmark
 from onward.checks.tiny import ONLINE
 from onward.errors import OnwardError
-from onward.train.optimizers import SGD, Adam, clip
+from onward.train.optimizers import ModelOptimizer, make_optimizer
+from onward.train.recipe import Recipe
 from onward.types import Benchmark
 
+RECIPE = Recipe("linear", lr=0.1, weight_decay=0.0, batch_size=4, epochs=1, momentum=0.9)
+# Name, keyword arguments of torch's class, and the recipe's fields that stand for them.
+KINDS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("SGD", {"momentum": 0.9, "weight_decay": 0.01}, {"momentum": 0.9, "weight_decay": 0.01}),
+    ("SGD", {"momentum": 0.9, "nesterov": True}, {"optimizer_options": {"nesterov": True}}),
+    ("Adam", {"betas": (0.8, 0.9), "eps": 1e-3}, {"betas": (0.8, 0.9), "eps": 1e-3}),
+    ("AdamW", {"weight_decay": 0.1, "amsgrad": True}, {"weight_decay": 0.1}),
+    ("RMSprop", {"momentum": 0.9}, {}),
+    ("Adagrad", {"eps": 1e-8}, {}),
+    ("NAdam", {}, {}),
+]
 
-def test_adam_is_torchs_adamw() -> None:
+
+def parameters() -> dict[str, nn.Parameter]:
     generator = torch.Generator().manual_seed(0)
-    ours = {"weight": torch.randn(4, 3, generator=generator), "bias": torch.randn(4)}
-    theirs = [values.clone().requires_grad_() for values in ours.values()]
-    reference = torch.optim.AdamW(theirs, lr=0.01, betas=(0.9, 0.999), weight_decay=0.1)
-    adam = Adam(ours, momentum=0.9, weight_decay=0.1, velocity={})
-    for _ in range(20):
-        for mine, other in zip(ours.values(), theirs, strict=True):
-            gradient = torch.randn(mine.shape, generator=generator)
-            mine.grad, other.grad = gradient, gradient.clone()
-        adam.step(0.01)
-        reference.step()  # type: ignore[no-untyped-call]
-    for mine, other in zip(ours.values(), theirs, strict=True):
-        torch.testing.assert_close(mine, other.detach())
+    shapes = {"weight": (4, 3), "bias": (4,)}
+    return {
+        name: nn.Parameter(torch.randn(shape, generator=generator))
+        for name, shape in shapes.items()
+    }
 
 
-def test_rows_that_are_still_do_not_move() -> None:
-    weight = torch.ones(3, 2)
-    weight.grad = torch.ones(3, 2)
-    Adam({"w": weight}, momentum=0.9, weight_decay=0.0, velocity={}, frozen_rows={"w": 2}).step(0.1)
-    assert (weight[:2] == 1).all()
-    assert (weight[2] < 1).all()
+def set_gradients(named: dict[str, nn.Parameter], step: int) -> None:
+    generator = torch.Generator().manual_seed(step)
+    for parameter in named.values():
+        parameter.grad = torch.randn(parameter.shape, generator=generator)
 
 
-@pytest.mark.parametrize("kind", [SGD, Adam])
-def test_a_parameter_may_grow_between_two_calls(kind: type[SGD] | type[Adam]) -> None:
-    small = torch.ones(2, 2)
-    small.grad = torch.ones(2, 2)
-    before = kind({"w": small}, momentum=0.9, weight_decay=0.0, velocity={})
-    before.step(0.1)
-    large = torch.ones(3, 2)
-    after = kind({"w": large}, momentum=0.9, weight_decay=0.0, velocity=before.velocity)
-    kept = [values for name, values in after.velocity.items() if name.endswith("w")]
-    assert all(values.shape == (3, 2) and not values[2].any() for values in kept)
+def take_steps(optimizer: ModelOptimizer, named: dict[str, nn.Parameter], steps: range) -> None:
+    with torch.no_grad():
+        for step in steps:
+            set_gradients(named, step)
+            optimizer.step(0.1 / (step + 1))
 
 
-def test_a_gradient_is_clipped_as_torch_clips_it() -> None:
-    gradients = [torch.full((2, 2), 3.0), torch.full((3,), -4.0)]
-    parameters = {str(n): torch.zeros_like(values) for n, values in enumerate(gradients)}
-    theirs = [torch.zeros_like(values) for values in gradients]
-    for values, mine, other in zip(gradients, parameters.values(), theirs, strict=True):
-        mine.grad, other.grad = values.clone(), values.clone()
-    clip(parameters, 2.0)
-    torch.nn.utils.clip_grad_norm_(theirs, 2.0)
-    for mine, other in zip(parameters.values(), theirs, strict=True):
-        torch.testing.assert_close(mine.grad, other.grad)
+@pytest.mark.parametrize(("name", "options", "fields"), KINDS)
+def test_steps_are_those_of_torch_optim(
+    name: str, options: dict[str, Any], fields: dict[str, Any]
+) -> None:
+    mine, theirs = parameters(), parameters()
+    if name == "AdamW":
+        fields = {**fields, "optimizer_options": {"amsgrad": True}}
+    recipe = replace(RECIPE, optimizer=name.lower(), **fields)
+    reference = getattr(torch.optim, name)(theirs.values(), lr=0.1, **options)
+    take_steps(ModelOptimizer(mine, recipe), mine, range(8))
+    for step in range(8):
+        set_gradients(theirs, step)
+        for group in reference.param_groups:
+            group["lr"] = 0.1 / (step + 1)
+        reference.step()
+    for key, parameter in theirs.items():
+        torch.testing.assert_close(mine[key], parameter)
 
 
-def _online(**changes: object) -> Benchmark:
+def test_biases_and_norms_are_exempt_from_weight_decay() -> None:
+    named = parameters()
+    recipe = replace(RECIPE, optimizer="adamw", weight_decay=0.5, no_decay=True)
+    groups = make_optimizer(named, recipe).param_groups
+    decay = {id(p): group["weight_decay"] for group in groups for p in group["params"]}
+    assert decay == {id(named["weight"]): 0.5, id(named["bias"]): 0.0}
+
+
+@pytest.mark.parametrize("name", ["sgd", "adamw"])
+def test_frozen_rows_are_not_updated_although_weights_decay(name: str) -> None:
+    named = parameters()
+    before = named["weight"].detach().clone()
+    recipe = replace(RECIPE, optimizer=name, weight_decay=0.5)
+    take_steps(ModelOptimizer(named, recipe, frozen_rows={"weight": 2}), named, range(3))
+    assert torch.equal(named["weight"][:2], before[:2])
+    assert (named["weight"][2:] != before[2:]).all()
+
+
+@pytest.mark.parametrize("name", ["sgd", "adamw", "rmsprop", "adagrad", "nadam", "adadelta"])
+def test_a_restored_state_continues_as_if_nothing_had_happened(name: str) -> None:
+    recipe = replace(RECIPE, optimizer=name)
+    whole, cut = parameters(), parameters()
+    take_steps(ModelOptimizer(whole, recipe), whole, range(6))
+    first = ModelOptimizer(cut, recipe)
+    take_steps(first, cut, range(3))
+    state = {place: value.clone() for place, value in first.state().items()}
+    take_steps(ModelOptimizer(cut, recipe, state=state), cut, range(3, 6))
+    for key, parameter in whole.items():
+        assert torch.equal(cut[key], parameter)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adamw"])
+def test_new_rows_of_a_parameter_begin_with_a_state_of_zero(name: str) -> None:
+    recipe, small = replace(RECIPE, optimizer=name), parameters()
+    before = ModelOptimizer(small, recipe)
+    take_steps(before, small, range(2))
+    large = {"weight": nn.Parameter(torch.zeros(6, 3)), "bias": nn.Parameter(torch.zeros(6))}
+    after = ModelOptimizer(large, recipe, state=before.state())
+    grown = [values for place, values in after.state().items() if values.ndim]
+    assert grown
+    assert all(len(values) == 6 and not values[4:].any() for values in grown)
+
+
+def test_gradients_are_clipped_by_their_norm_together() -> None:
+    mine, theirs = parameters(), parameters()
+    recipe = replace(RECIPE, momentum=0.0, grad_clip_norm=0.5)
+    for named in (mine, theirs):
+        set_gradients(named, 0)
+    with torch.no_grad():
+        ModelOptimizer(mine, recipe).step(0.1)
+        nn.utils.clip_grad_norm_(theirs.values(), 0.5)
+        for parameter in theirs.values():
+            assert parameter.grad is not None
+            parameter -= 0.1 * parameter.grad
+    for key, parameter in theirs.items():
+        torch.testing.assert_close(mine[key], parameter)
+
+
+def test_the_state_of_an_equal_model_is_taken_over() -> None:
+    one, other = parameters(), parameters()
+    first, second = (ModelOptimizer(n, replace(RECIPE, optimizer="adamw")) for n in (one, other))
+    take_steps(first, one, range(3))
+    second.copy_state(first)
+    for place, values in first.state().items():
+        assert torch.equal(second.state()[place], values)
+        assert second.state()[place] is not values
+
+
+def test_timms_optimizers_are_found_by_name() -> None:
+    named = parameters()
+    recipe = replace(RECIPE, optimizer="lamb", weight_decay=0.01)
+    take_steps(ModelOptimizer(named, recipe), named, range(2))
+    assert type(make_optimizer(named, recipe)).__name__ == "Lamb"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"optimizer": "adamm"}, "unknown optimizer 'adamm'.*adam"),
+        ({"optimizer": "lbfgs"}, "one step for each gradient, found lbfgs"),
+        ({"optimizer_options": {"nestrov": True}}, "nesterov"),
+        ({"optimizer_options": {"nesterov": True}, "momentum": 0.0}, "refuses its options"),
+        ({"optimizer": "rprop", "weight_decay": 0.1}, "weight_decay = 0 with the optimizer rprop"),
+    ],
+)
+def test_what_an_optimizer_cannot_take_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(OnwardError, match=message):
+        make_optimizer(parameters(), replace(RECIPE, **fields))
+
+
+def test_options_of_the_optimizer_are_training_hyperparameters() -> None:
+    found = changed(RECIPE, {"nesterov": True, "lr": 1})
+    assert (found.optimizer_options, found.lr) == ({"nesterov": True}, 1.0)
+    other = changed(found, {"optimizer": "adamw", "amsgrad": True, "betas": [0.8, 0.9]})
+    assert (other.optimizer_options, other.betas) == ({"amsgrad": True}, (0.8, 0.9))
+    with pytest.raises(OnwardError, match="option of the optimizer adamw 'momentum'"):
+        changed(RECIPE, {"optimizer": "adamw", "momentum": 0.5})
+    with pytest.raises(OnwardError, match="unknown training hyperparameter 'learning_rate'"):
+        changed(RECIPE, {"learning_rate": 0.5})
+
+
+def _online(**fields: Any) -> Benchmark:
     made = tiny_benchmark("online")
-    recipe = replace(ONLINE, momentum=0.9, optimizer="adam", learning_rate=0.01, **changes)
+    recipe = replace(ONLINE, optimizer="adamw", lr=0.01, **fields)
     return replace(made, recipes={made.recipe: recipe})
 
 
-def test_a_state_that_goes_on_is_another_descent() -> None:
-    anew, on = (onward.run(_online(goes_on=each), "finetune").matrix() for each in (False, True))
-    assert not np.array_equal(anew, on, equal_nan=True)
+def test_a_state_that_is_kept_gives_another_run() -> None:
+    anew, kept = (
+        onward.run(_online(keep_optimizer_state=each), "finetune").matrix()
+        for each in (False, True)
+    )
+    assert not np.array_equal(anew, kept, equal_nan=True)
 
 
-@pytest.mark.parametrize("goes_on", [False, True])
-def test_it_survives_a_stop(goes_on: bool, tmp_path: Path) -> None:
-    made = _online(goes_on=goes_on)
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"keep_optimizer_state": True},
+        {"keep_optimizer_state": True, "ema_decay": 0.9},
+        {"ema_decay": 0.9},
+    ],
+)
+def test_optimizer_and_average_survive_a_stop(fields: dict[str, Any], tmp_path: Path) -> None:
+    made = _online(**fields)
     whole = onward.run(made, "finetune", out=tmp_path / "whole")
-
     with pytest.raises(StopError):
         onward.run(
             made, "finetune", out=tmp_path / "cut", watch=stop_after(1), checkpoint_seconds=0
@@ -88,10 +208,22 @@ def test_it_survives_a_stop(goes_on: bool, tmp_path: Path) -> None:
     assert resumed.scores == whole.scores
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [({"optimizer": "adamax"}, "sgd or adam"), ({"clip": 0.0}, "a length above 0")],
-)
-def test_other_words_are_refused(changes: dict[str, object], message: str) -> None:
-    with pytest.raises(OnwardError, match=message):
-        replace(ONLINE, **changes)  # type: ignore[arg-type]
+def test_predictions_are_those_of_averaged_weights() -> None:
+    made = tiny_benchmark()
+    plain = onward.run(made, "finetune", epochs=1).matrix()
+    near, far = (
+        onward.run(made, "finetune", epochs=1, ema_decay=decay).matrix() for decay in (0.0, 0.99)
+    )
+    np.testing.assert_array_equal(plain, near)
+    assert not np.array_equal(plain, far, equal_nan=True)
+
+
+def test_training_keywords_of_run_are_in_the_spec() -> None:
+    record = onward.run(tiny_benchmark(), "finetune", optimizer="adamw", lr=1e-3, batch_size=16)
+    assert record.spec.recipe["optimizer"] == "adamw"
+    assert record.spec.recipe_changes == {"optimizer": "adamw", "lr": 1e-3, "batch_size": 16}
+    same = onward.run(
+        retrained(tiny_benchmark(), {"optimizer": "adamw", "lr": 1e-3, "batch_size": 16}),
+        "finetune",
+    )
+    assert same.spec.hash == record.spec.hash

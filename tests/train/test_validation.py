@@ -173,9 +173,9 @@ def test_a_checkpoint_has_what_was_judged(tmp_path: Path) -> None:
 
 
 def test_what_came_later_leaves_old_recipes_alone() -> None:
-    later = {"first_epochs", "patience", "threshold", "per_class", "hidden"}
+    later = {"first_epochs", "patience", "threshold", "exemplars_per_class", "hidden_dim"}
     assert not later & stored(replace(RECIPE, patience=None)).keys()
-    assert stored(replace(RECIPE, hidden=256)).keys() >= {"hidden", "patience"}
+    assert stored(replace(RECIPE, hidden_dim=256)).keys() >= {"hidden_dim", "patience"}
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_what_came_later_leaves_old_recipes_alone() -> None:
     [
         ({"patience": -1}, "patience as a whole number from 0 on, found -1"),
         ({"first_epochs": 0}, "first_epochs as a whole number from 1 on"),
-        ({"per_class": 2.5}, "per_class as a whole number from 1 on"),
+        ({"exemplars_per_class": 2.5}, "exemplars_per_class as a whole number of at least 1"),
         ({"hidden": 0}, "hidden as a whole number from 1 on"),
         ({"threshold": -1}, "threshold as a number from 0 on"),
     ],

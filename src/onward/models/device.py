@@ -102,7 +102,18 @@ def peak_memory(device: torch.device) -> int:
 
 
 def explained(error: Exception) -> Exception:
-    """Return an out-of-memory error with advice, and any other error as it is."""
+    """Return the error of a full memory or of a lost data worker with advice, others as they are.
+
+    A worker that was killed is reported by a signal, at any place of the training process.
+    """
+    if isinstance(error, RuntimeError) and "DataLoader worker" in str(error):
+        lost = OnwardError(
+            "expected the processes that read batches to continue, and one has ended: it may have "
+            "run out of memory, or of shared memory (/dev/shm). Run the same command again with "
+            "fewer --workers: it resumes from the last checkpoint"
+        )
+        lost.__cause__ = error
+        return lost
     is_cpu = "can't allocate memory" in str(error)
     if not isinstance(error, torch.OutOfMemoryError) and not is_cpu:
         return error

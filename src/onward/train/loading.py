@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, Dataset
 from torch.utils.dlpack import from_dlpack
 
 from onward.errors import OnwardError
+from onward.models.device import explained
 from onward.pairs import as_bytes
 from onward.types import View
 from onward.view import reader_of
@@ -70,11 +71,12 @@ def batches(
         batch_size=None,
         sampler=items,
         num_workers=workers,
+        collate_fn=_as_it_is,
         pin_memory=pinned,
         worker_init_fn=_begin_worker,
         generator=torch.Generator(),
     )
-    loaded = iter(loader)
+    loaded: Any = iter(loader)
     try:
         while True:
             try:
@@ -82,18 +84,13 @@ def batches(
             except StopIteration:
                 return
             except RuntimeError as error:
-                if "DataLoader worker" not in str(error):
-                    raise
-                raise OnwardError(
-                    "expected the processes that read batches to go on, and one has ended: it may "
-                    "have run out of memory (also of shared memory, /dev/shm). Run the same "
-                    "command again with fewer --workers: it resumes from the last checkpoint"
-                ) from error
+                raise explained(error) from error
             if isinstance(found, OnwardError):
                 raise found
             yield item, found.to(device, non_blocking=pinned)
     finally:
-        del loaded  # ends the workers
+        # An exception on its way holds on to the iterator: workers must not live as long.
+        loaded._shutdown_workers()
 
 
 def view_batches(
@@ -139,6 +136,11 @@ class _Reading(Dataset[Any]):
             return item, self._read(item)
         except OnwardError as error:
             return item, error
+
+
+def _as_it_is(item: Any) -> Any:
+    """Return an item without turning its arrays into tensors."""
+    return item
 
 
 def _begin_worker(_: int) -> None:
