@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn import functional
 
 from onward.errors import OnwardError
+from onward.models.checkpoints import Weights, load_backbone
 from onward.models.heads import LinearHead, make_head
 from onward.models.model import Model
 from onward.models.pixels import Scale, normalised, scale_of
@@ -43,6 +44,8 @@ class Classifier(Model):
         What is done to inputs first, such as scaling the values of images.
     weights
         A file with the weights that the backbone starts from.
+    convert
+        Returns the weights of a file under the backbone's own names.
     """
 
     def __init__(
@@ -56,9 +59,10 @@ class Classifier(Model):
         normal: bool = False,
         preprocess: nn.Module | None = None,
         weights: str | None = None,
+        convert: Callable[[Weights, nn.Module], Weights] | None = None,
     ) -> None:
         super().__init__()
-        self._make_backbone = make_backbone
+        self._make_backbone, self._convert = make_backbone, convert
         self._weights = None if weights is None else Path(weights).expanduser()
         self.preprocess = nn.Identity() if preprocess is None else preprocess
         self.backbone = self._new_backbone(generator)
@@ -68,17 +72,9 @@ class Classifier(Model):
         )
         sample = self._sample(shape)
         self.eval()
-        with torch.no_grad():
-            features = self.backbone(sample)
-        if features.ndim != 2 or not features.shape[1]:
-            raise OnwardError(
-                "expected a backbone that returns one row of features per sample, found the shape "
-                f"{tuple(features.shape)} for one input. Flatten or pool its outputs"
-            )
-        self.head = make_head(head, features.shape[1], classes, generator, normal=normal)
+        width = feature_count(self.backbone, sample)
+        self.head = make_head(head, width, classes, generator, normal=normal)
         self._backbone_macs = forward_macs(self.backbone, sample)
-        if not any(True for _ in self.parameters()):
-            raise OnwardError("expected a model with parameters to train, found none")
 
     @property
     def classes(self) -> int:
@@ -154,9 +150,7 @@ class Classifier(Model):
         with drawing_from(generator):
             backbone = self._make_backbone()
         if self._weights is not None:
-            from onward.models.checkpoints import load_backbone
-
-            load_backbone(backbone, self._weights)
+            load_backbone(backbone, self._weights, *([self._convert] if self._convert else []))
         # Images come with their colours last, and convolutions are faster that way too.
         return backbone.to(memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
 
@@ -228,6 +222,7 @@ def image_classifier(
     head: str = "linear",
     side: int | None = None,
     weights: str | None = None,
+    convert: Callable[[Weights, nn.Module], Weights] | None = None,
     normal: bool = False,
 ) -> Classifier:
     """Make a classifier of images stored as bytes."""
@@ -241,7 +236,35 @@ def image_classifier(
         normal=normal,
         preprocess=preprocess,
         weights=weights,
+        convert=convert,
     )
+
+
+def feature_count(backbone: nn.Module, sample: torch.Tensor) -> int:
+    """Return how many features a backbone gives for one sample, or say what it gives instead.
+
+    Examples
+    --------
+    >>> feature_count(nn.Linear(3, 8), torch.zeros(1, 3))
+    8
+    """
+    shape = tuple(sample.shape)
+    try:
+        with torch.no_grad():
+            features = backbone(sample)
+    except Exception as error:
+        raise OnwardError(
+            f"expected a backbone that reads an input of the shape {shape}, found that it raises "
+            f"{type(error).__name__}: {str(error).rstrip('.')}. Choose another size of the images, or "
+            "correct it"
+        ) from error
+    found = tuple(features.shape) if isinstance(features, torch.Tensor) else type(features).__name__
+    if not isinstance(found, tuple) or len(found) != 2 or found[0] != 1 or not found[1]:
+        raise OnwardError(
+            "expected a backbone that returns one row of features per sample, found "
+            f"{found} for an input of the shape {shape}. Flatten or pool its outputs"
+        )
+    return int(found[1])
 
 
 def linear_probe(

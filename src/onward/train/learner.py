@@ -11,7 +11,7 @@ import torch
 from onward.budget import Budget, working
 from onward.crew import contained, crew
 from onward.errors import DamagedFolderError, OnwardError
-from onward.models import MODELS
+from onward.models import MODELS, find_model
 from onward.models.gradient_cache import GradientCache
 from onward.models.model import Model, set_weights
 from onward.models.spread import Spread
@@ -169,7 +169,7 @@ class GradientLearner:
         return self._model
 
     def _new_model(self, classes: int) -> Model:
-        card, recipe = MODELS.find(self._recipe.model), self._recipe
+        card, recipe = find_model(self._recipe.model), self._recipe
         options = {name: getattr(recipe, name) for name in card.takes}
         for name in ("side", "weights", "recomputes"):
             if name not in card.takes and getattr(recipe, name):
