@@ -255,8 +255,8 @@ def feature_count(backbone: nn.Module, sample: torch.Tensor) -> int:
     except Exception as error:
         raise OnwardError(
             f"expected a backbone that reads an input of the shape {shape}, found that it raises "
-            f"{type(error).__name__}: {str(error).rstrip('.')}. Choose another size of the images, or "
-            "correct it"
+            f"{type(error).__name__}: {str(error).rstrip('.')}. Choose another size of the images, "
+            "or correct it"
         ) from error
     found = tuple(features.shape) if isinstance(features, torch.Tensor) else type(features).__name__
     if not isinstance(found, tuple) or len(found) != 2 or found[0] != 1 or not found[1]:

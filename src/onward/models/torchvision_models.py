@@ -90,6 +90,8 @@ def torchvision_backbone(model: str, options: dict[str, Any]) -> nn.Module:
     try:
         network: nn.Module = torchvision().models.get_model(model, weights=None, **options)
     except (ValueError, AssertionError, RuntimeError) as error:
+        if not options:
+            raise
         raise OnwardError(
             f"expected options that torchvision:{model} takes, found {options}: {error}. Choose "
             "another image size, or leave it out"
