@@ -114,7 +114,7 @@ def load(
         rates = at_rate_of(backbone, images.recipes)
         images = replace(images, recipes=rates, options=others)
         return with_backbone(images, reader)
-    recipes = recipes_for(model, PROTOCOLS[protocol], images=on_images)
+    recipes = recipes_for(model, PROTOCOLS[protocol], features)
     recipes, started_from = with_weights(recipes, recipe, weights)
     if on_images:
         if features not in (None, IMAGE):

@@ -48,13 +48,16 @@ RECIPES: Mapping[str, Mapping[str, Recipe]] = {
 _ONLINE = {"linear": ONLINE, "mlp": MLP_ONLINE, "resnet18": RESNET_ONLINE}
 
 
-def recipes_for(model: str, protocol: Protocol, *, images: bool) -> Mapping[str, Recipe]:
+def recipes_for(
+    model: str, protocol: Protocol, features: str | None = None
+) -> Mapping[str, Recipe]:
     """Return the recipes of a model by name, as this protocol can use them.
 
-    A model that CLEAR does not have is trained as ``resnet18`` is, if its inputs are images, and
-    otherwise as ``mlp``. Online there is one pass, whatever the recipe is called.
+    A model that CLEAR does not have is trained as ``resnet18`` is, if it reads images, and
+    otherwise as ``mlp``; see `reads_images`. Online there is one pass, whatever the recipe is
+    called.
     """
-    like = model if model in RECIPES else ("resnet18" if images else "mlp")
+    like = model if model in RECIPES else ("resnet18" if reads_images(model, features) else "mlp")
     offline = RECIPES[like]
     found = offline if protocol.batch is None else dict.fromkeys(offline, _ONLINE[like])
     return {name: replace(recipe, model=model) for name, recipe in found.items()}

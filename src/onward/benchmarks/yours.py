@@ -114,7 +114,7 @@ def load(
         text_width=text_width,
     )
     on_images = reads_images(model, features)
-    recipes = recipes_for(model, PROTOCOLS[protocol], images=on_images)
+    recipes = recipes_for(model, PROTOCOLS[protocol], features)
     recipes, started_from = with_weights(recipes, recipe, weights)
     if on_images:
         features = IMAGE
