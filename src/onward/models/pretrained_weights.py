@@ -97,7 +97,7 @@ def _downloaded(model: str, url: str) -> Path:
 def _from_hub(model: str, repository: str, filename: str | None) -> Path:
     """Return a file of Hugging Face's cache, fetched first if it is not there."""
     import huggingface_hub
-    from huggingface_hub.errors import RemoteEntryNotFoundError
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
     names = _IN_FOLDERS if filename is None else (filename,)
     for name in names:
@@ -108,15 +108,17 @@ def _from_hub(model: str, repository: str, filename: str | None) -> Path:
     for name in names:
         try:
             return Path(huggingface_hub.hf_hub_download(repository, name))
-        except RemoteEntryNotFoundError as error:  # it may be there under another name
+        except (EntryNotFoundError, OSError) as error:
             problem = error
-        except OSError as error:
-            problem = error
-            break
+            if isinstance(error, LocalEntryNotFoundError) or not isinstance(
+                error, EntryNotFoundError
+            ):
+                break  # the server was not reached: the other name needs no try
     where = huggingface_hub.constants.HF_HUB_CACHE
+    why = str(problem).partition("\n")[0].rstrip(".")
     raise OnwardError(
         f"expected the published weights of {model} in Hugging Face's cache {where}, found none, "
-        f"and {repository} cannot be fetched: {str(problem).splitlines()[0].rstrip('.')}. Where there is a "
+        f"and {repository} cannot be fetched: {why}. Where there is a "
         f"network: hf download {repository} {names[0]}; then copy the cache, or name the file: "
         "--weights"
     ) from problem
