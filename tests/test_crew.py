@@ -75,7 +75,7 @@ def test_two_processes_learn_what_one_learns(tmp_path: Path) -> None:
             assert (shared[name] == alone[name])[~np.isnan(alone[name])].mean() > 0.9
         else:
             np.testing.assert_allclose(shared[name], alone[name], atol=1e-5, err_msg=name)
-    apart = np.abs(alone["finetune/visual.proj"] - alone["lwf/visual.proj"]).max()
+    apart = np.abs(alone["finetune/net.visual.proj"] - alone["lwf/net.visual.proj"]).max()
     assert apart > 1e-4
 
 

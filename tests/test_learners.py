@@ -161,7 +161,7 @@ class Shrunk(Method):
     """Finetuning whose gradient is taken away: it overrides the fourth question."""
 
     def on_after_backward(self, batch: Batch) -> None:
-        for parameter in batch.model.parameters.values():
+        for parameter in batch.model.parameters():
             parameter.grad = torch.zeros_like(parameter)
 
 
@@ -180,7 +180,7 @@ class Counting(Method):
     def on_after_backward(self, batch: Batch) -> None:
         self.steps += 1
         self.replayed += len(batch.targets) - batch.num_new
-        for parameter in batch.model.parameters.values():
+        for parameter in batch.model.parameters():
             parameter.grad = parameter.grad / self.steps if parameter.grad is not None else None
 
     def state(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from onward.failures import FailedRun, RunsFailedError
 from onward.methods import METHODS
 from onward.methods.finetune import Finetune
 from onward.methods.lwf import LwF
-from onward.models.mlp import MLP
+from onward.models.classifier import Classifier
 from onward.results.check import check_folder
 from onward.sweep import Job, Source, bundled
 from onward.together import Variant, run_together
@@ -127,7 +127,6 @@ def test_interrupted_runs_end_as_if_nothing_had_happened(
     """One is interrupted, the others stand elsewhere; one begins only now."""
     kind, number, run = where
     benchmark, methods = tiny_benchmark(), ["si", "lwf", "agem"]
-    # A-GEM with enough epochs to keep products of samples.
     variants = [Variant("si"), Variant("lwf"), Variant("agem", training={"epochs": 20})]
     whole = run_together(benchmark, variants, out=tmp_path / "whole")
     out = tmp_path / "cut"
@@ -185,13 +184,13 @@ def test_only_runs_of_one_stream_are_bundled_and_online_ones_never() -> None:
 
 def test_methods_that_begin_alike_do_the_work_once(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[int] = []
-    forward = MLP.forward
+    forward = Classifier.forward
 
-    def counted(self: MLP, inputs: Any) -> Any:
+    def counted(self: Classifier, inputs: Any) -> Any:
         steps.append(len(inputs))
         return forward(self, inputs)
 
-    monkeypatch.setattr(MLP, "forward", counted)
+    monkeypatch.setattr(Classifier, "forward", counted)
     benchmark = tiny_benchmark("iid", model="mlp")
     variants = [Variant(name) for name in ("finetune", "er", "cumulative", "si")]
     learned: list[int] = []

@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from onward.models import MODELS
+from onward.models import MODELS, Model
 from onward.pairs import as_bytes, made_pairs, pair_type
 from onward.tasks import TASKS
-from onward.train.backward import output_gradient
 
 BOXES = ("faster_rcnn", "faster_rcnn_swin", "small_rcnn", "small_swin")
 FEATURES = ("linear", "mlp")
 
 
-def bits(model: Any) -> dict[str, bytes]:
-    """Return the bits of everything that a model is."""
-    kept = {**model.parameters, **model.buffers}
-    return {name: values.numpy().tobytes() for name, values in kept.items()}
+def bits(model: Model) -> dict[str, bytes]:
+    """Return the bits of all parameters and buffers, also of buffers that no checkpoint has."""
+    tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+    return {name: values.detach().numpy().tobytes() for name, values in tensors.items()}
 
 
 def show(name: str) -> bool:
@@ -43,8 +42,8 @@ def show(name: str) -> bool:
         pairs = made_pairs(pair_type(shape, 32), inputs.numpy(), ["a", "b", "c", "d"])
         inputs = torch.from_numpy(as_bytes(pairs))
     model = MODELS[name](shape, 2, torch.Generator().manual_seed(0))
-    model.backward(output_gradient(model.forward(inputs), lambda out: task.loss(out, targets)))
-    model.forget()
+    task.loss(model.train()(inputs), targets).backward()
+    model.clear_graph()
     before = bits(model)
     for _ in range(2):
         model.predict(inputs)

@@ -65,7 +65,7 @@ def test_directions_are_those_of_open_clip(clip: Clip, tmp_path: Path) -> None:
     transform = open_clip().image_transform(clip.side, is_train=False)
     with torch.no_grad():
         pixels = transform(Image.open(images / "1" / f"{ids[7]}.png"))[None]
-        expected = clip._net.encode_image(pixels, normalize=True)[0].numpy()
+        expected = clip.net.encode_image(pixels, normalize=True)[0].numpy()
     np.testing.assert_allclose(store.take(np.array([7]))[0], expected, atol=1e-3)
     np.testing.assert_allclose(
         np.linalg.norm(store.take(np.arange(12)).astype(np.float32), axis=1), 1, atol=1e-3

@@ -251,7 +251,7 @@ def test_texts_become_queries() -> None:
 
     def alone(text: str) -> Array:
         with torch.no_grad():
-            return clip._net.encode_text(clip._tokens([text]), normalize=True)[0].numpy()
+            return clip.net.encode_text(clip._tokens([text]), normalize=True)[0].numpy()
 
     queries = text_queries(clip, asked)
     assert queries.shape == (3, 1, 128)

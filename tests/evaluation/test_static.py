@@ -113,7 +113,7 @@ def test_cues_with_many_images_count(coloured: Clip, tmp_path: Path) -> None:
 def test_as_open_clip_alone(tmp_path: Path) -> None:
     """A larger image, random weights: the same answers as by the library's own means."""
     clip = named_clip("clip_small")
-    library, net = open_clip(), clip._net
+    library, net = open_clip(), clip.net
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, 40).tolist()
     write_classification(tmp_path / "cifar10", labels)

@@ -1,10 +1,10 @@
-from dataclasses import fields, make_dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from last_outputs import last_outputs
+from torch.nn import functional
 
 import onward
 from onward.benchmarks import retrained
@@ -12,16 +12,18 @@ from onward.checks import tiny_benchmark
 from onward.checks.method_subject import MethodSubject
 from onward.checks.resume import resumed_runs_equal_uninterrupted_ones
 from onward.errors import OnwardError
+from onward.methods import agem
 from onward.methods.agem import AGEM, project
-from onward.models.linear import LinearProbe
+from onward.models import Model
+from onward.models.classifier import linear_probe, mlp
+from onward.models.clip import Clip
+from onward.models.gradient_cache import GradientCache
+from onward.pairs import as_bytes, made_pairs, pair_type
+from onward.tasks.image_text import ImageText
 from onward.tasks.one_label import OneLabel
-from onward.train import followed
-from onward.train.backward import loss_gradient
-from onward.train.followed import Followed, is_plain_sgd
 from onward.train.method import Batch
-from onward.train.recipe import Recipe
 from onward.turns import Event
-from onward.types import Setting
+from onward.types import Setting, Task
 
 
 def test_a_projection_by_hand() -> None:
@@ -38,19 +40,27 @@ def test_a_projection_by_hand() -> None:
     assert both["b"].item() == pytest.approx(1.2)
 
 
-@pytest.mark.parametrize("whole", [True, False])
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def begun(task: Task) -> AGEM:
+    method = AGEM()
+    method.begin(Setting(task, tiny_benchmark().recipes["cpu"], 0))
+    return method
+
+
 @pytest.mark.parametrize("opposed", [True, False])
-def test_the_step_never_raises_the_loss_on_memory(opposed: bool, whole: bool) -> None:
-    probe, method = LinearProbe((4,), 2, torch.Generator().manual_seed(0)), AGEM()
-    method.begin(Setting(OneLabel(), tiny_benchmark().recipes["cpu"], 0))
-    inputs = torch.randn(1, 4, generator=torch.Generator().manual_seed(0)).repeat(6, 1)
+def test_the_step_never_raises_the_loss_on_memory(opposed: bool) -> None:
+    probe, method = linear_probe((4,), 2, generator()), begun(OneLabel())
+    inputs = torch.randn(1, 4, generator=generator()).repeat(6, 1)
     targets = torch.tensor([0, 0, 0, 1, 1, 1] if opposed else [0] * 6)
-    method._new, method._whole = 3, whole
-    batch = Batch(probe, inputs, probe.forward(inputs[:3]), targets, 3, np.arange(6))
-    probe.backward(loss_gradient(method.compute_loss, batch).outputs)
-    own = {name: p.grad.clone() for name, p in probe.parameters.items() if p.grad is not None}
+    batch = Batch(probe, inputs, probe(inputs[:3]), targets, 3, np.arange(6))
+    method.compute_loss(batch).backward()  # type: ignore[no-untyped-call]
+    own = {name: p.grad.clone() for name, p in probe.named_parameters() if p.grad is not None}
+    assert own.keys() == {"head.weight", "head.bias"}
     method.on_after_backward(batch)
-    for name, parameter in probe.parameters.items():
+    for name, parameter in probe.named_parameters():
         assert parameter.grad is not None
         if opposed:  # the memory's gradient is this one's opposite: nothing is left of it
             torch.testing.assert_close(
@@ -58,6 +68,67 @@ def test_the_step_never_raises_the_loss_on_memory(opposed: bool, whole: bool) ->
             )
         else:
             torch.testing.assert_close(parameter.grad, own[name])
+
+
+def computed_together(monkeypatch: pytest.MonkeyPatch, model: Any) -> list[int]:
+    """Return a list to which each forward pass of a model class adds its number of samples."""
+    sizes: list[int] = []
+    forward = model.forward
+
+    def counted(self: Any, inputs: torch.Tensor) -> Any:
+        sizes.append(len(inputs))
+        return forward(self, inputs)
+
+    monkeypatch.setattr(model, "forward", counted)
+    return sizes
+
+
+def assert_reference_is_that_of_the_whole_memory(
+    model: Any, inputs: torch.Tensor, targets: torch.Tensor, task: Task
+) -> None:
+    """Compare with autograd, which computes the loss of all samples at once."""
+    inner: Model = model.inner if isinstance(model, GradientCache) else model
+    names, parameters = zip(*inner.named_parameters(), strict=True)
+    expected = torch.autograd.grad(task.loss(inner(inputs), targets), parameters)
+    for parameter in parameters:  # of the new samples: no part of the reference
+        parameter.grad = torch.ones_like(parameter)
+    with torch.no_grad():  # as in training
+        begun(task)._reference_gradient(model, inputs, targets)
+    for name, parameter, gradient in zip(names, parameters, expected, strict=True):
+        assert parameter.grad is not None, name
+        torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("cached", [False, True])
+@pytest.mark.parametrize("samples", [5, 256, 600])
+def test_micro_batches_give_the_gradient_of_the_whole_memory(
+    samples: int, cached: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = mlp((4,), 3, generator(), hidden=6)
+    model = GradientCache(made, 100) if cached else made
+    inputs = torch.randn(samples, 4, generator=generator(1))
+    targets = torch.randint(0, 3, (samples,), generator=generator(2))
+    sizes = computed_together(monkeypatch, type(model))
+    assert_reference_is_that_of_the_whole_memory(model, inputs, targets, OneLabel())
+    parts = {5: [5], 256: [256], 600: [256, 256, 88]}[samples]
+    assert sizes == (parts if cached else [samples, *parts])
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_loss_that_compares_samples_is_computed_on_the_whole_memory(
+    cached: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agem, "_LEAST_AT_ONCE", 4)
+    kind = pair_type((32, 32, 3), 64)
+    images = np.random.default_rng(0).integers(0, 256, (30, 32, 32, 3), np.uint8)
+    pairs = made_pairs(kind, images, [f"thing {number}" for number in range(30)])
+    inputs, targets = torch.from_numpy(as_bytes(pairs)), torch.zeros(30, 1)
+    assert len(inputs) > tiny_benchmark().recipes["cpu"].batch_size
+    clip = Clip((32, 32, 3), 1, generator())
+    model = GradientCache(clip, 12) if cached else clip
+    sizes = computed_together(monkeypatch, type(model))
+    assert_reference_is_that_of_the_whole_memory(model, inputs, targets, ImageText())
+    assert sizes == ([30] if cached else [30, 30])
 
 
 def test_the_reference_is_the_whole_memory_or_a_sample_of_it() -> None:
@@ -82,43 +153,6 @@ def test_it_is_not_finetuning() -> None:
     assert not all(alike)
 
 
-# With many epochs, products of samples are kept; with few, they would not pay.
-@pytest.mark.parametrize(
-    "training",
-    [{"epochs": 20}, {"epochs": 20, "momentum": 0.0}, {"epochs": 20, "weight_decay": 0.05}, {}],
-)
-def test_following_a_linear_model_is_asking_it_again(
-    training: dict[str, float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    benchmark = retrained(tiny_benchmark(), {"epochs": 10, **training})
-    moved: list[int] = []
-    move = Followed.move
-
-    def noted(self: Followed, *arguments: object) -> None:
-        moved.append(1)
-        move(self, *arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Followed, "move", noted)
-    looked: list[int] = []
-    gradient = Followed.gradient
-
-    def noted_gradient(self: Followed, slope: torch.Tensor) -> dict[str, torch.Tensor]:
-        looked.append(1)
-        return gradient(self, slope)
-
-    monkeypatch.setattr(Followed, "gradient", noted_gradient)
-    found: list[object] = []
-    onward.run(benchmark, "agem", watch=lambda event: found.append(event.outputs))
-    assert 0 < len(looked) < len(moved), "both agreed and disagreed"
-    monkeypatch.setattr(AGEM, "_follow", lambda *arguments: None)
-    asked: list[object] = []
-    onward.run(benchmark, "agem", watch=lambda event: asked.append(event.outputs))
-    assert len(found) == len(asked)
-    for mine, other in zip(found, asked, strict=True):
-        if mine is not None:
-            np.testing.assert_allclose(mine, other, rtol=1e-3, atol=1e-4)
-
-
 class RecomputedAGEM(AGEM):
     """A-GEM as published: autograd through the current weights gives each reference gradient."""
 
@@ -126,17 +160,18 @@ class RecomputedAGEM(AGEM):
         inputs, targets = batch.inputs[batch.num_new :], batch.targets[batch.num_new :]
         if not len(targets):
             return
-        current = batch.model.parameters
+        head = batch.model.head
+        current = head.weight, head.bias
         with torch.enable_grad():
-            weight, bias = (current[n].clone().requires_grad_() for n in ("weight", "bias"))
-            loss = torch.nn.functional.cross_entropy(inputs @ weight.t() + bias, targets)
+            weight, bias = (values.detach().clone().requires_grad_() for values in current)
+            loss = functional.cross_entropy(inputs @ weight.t() + bias, targets)
             reference = torch.autograd.grad(loss, (weight, bias))
-        own = [current[name].grad for name in ("weight", "bias")]
+        own = [values.grad for values in current]
         dot = sum(float((g * r).sum()) for g, r in zip(own, reference, strict=True))
         if dot < 0:
             norm = sum(float((r * r).sum()) for r in reference)
-            for name, g, r in zip(("weight", "bias"), own, reference, strict=True):
-                current[name].grad = g - dot / norm * r
+            for values, g, r in zip(current, own, reference, strict=True):
+                values.grad = g - dot / norm * r
 
 
 class NoProjection(AGEM):
@@ -151,14 +186,13 @@ def trained_weights(method: type[AGEM], training: dict[str, Any]) -> list[torch.
     def watch(event: Event) -> None:
         if event.kind == "learned":
             model = event.learner._model  # type: ignore[union-attr]
-            parameters = [model.parameters[n].flatten() for n in ("weight", "bias")]
-            found.append(torch.cat(parameters).clone())
+            found.append(torch.cat([p.detach().flatten() for p in model.parameters()]))
 
     onward.run(retrained(tiny_benchmark(), training), method, watch=watch)
     return found
 
 
-PLAIN_SGD: list[dict[str, Any]] = [
+OPTIMIZERS: list[dict[str, Any]] = [
     {},
     {"momentum": 0.0},
     {"weight_decay": 0.01},
@@ -168,8 +202,6 @@ PLAIN_SGD: list[dict[str, Any]] = [
     {"iterations": 25},
     {"replacement": True},
     {"first_epochs": 3, "memory": 30},
-]
-OTHER_OPTIMIZERS: list[dict[str, Any]] = [
     {"optimizer": "adam", "learning_rate": 0.05},
     {"optimizer": "adam", "learning_rate": 0.05, "fade": 0.9, "least": 1e-3, "goes_on": True},
     {"clip": 0.2},
@@ -179,31 +211,21 @@ OTHER_OPTIMIZERS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("training", [*PLAIN_SGD, *OTHER_OPTIMIZERS], ids=str)
+@pytest.mark.parametrize("training", OPTIMIZERS, ids=str)
 def test_weights_equal_those_of_a_reference_gradient_recomputed_in_every_step(
-    training: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    training: dict[str, Any],
 ) -> None:
     # Ten epochs are 20 steps in every period: batches have 24 samples, periods about 40.
     training = {"epochs": 10, **training}
     expected = trained_weights(RecomputedAGEM, training)
     unprojected = trained_weights(NoProjection, training)
     assert not torch.allclose(expected[-1], unprojected[-1], rtol=1e-3, atol=1e-4)
-    updates: list[int] = []
-    move = Followed.move
-
-    def counted(self: Followed, image: torch.Tensor, rate: float) -> None:
-        updates.append(1)
-        move(self, image, rate)
-
-    monkeypatch.setattr(Followed, "move", counted)
     found = trained_weights(AGEM, training)
     for mine, other in zip(found, expected, strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-3, atol=1e-4)
-    plain = {name: value for name, value in training.items() if name != "epochs"} in PLAIN_SGD
-    assert bool(updates) == plain, "the cache of outputs is used with plain SGD only"
 
 
-@pytest.mark.parametrize("training", [{}, *OTHER_OPTIMIZERS], ids=str)
+@pytest.mark.parametrize("training", OPTIMIZERS, ids=str)
 def test_a_run_stopped_inside_a_call_ends_with_the_same_predictions(
     training: dict[str, Any],
 ) -> None:
@@ -213,19 +235,9 @@ def test_a_run_stopped_inside_a_call_ends_with_the_same_predictions(
     )
 
 
-def test_a_recipe_setting_added_later_is_not_plain_sgd() -> None:
-    recipe = tiny_benchmark().recipes["cpu"]
-    assert is_plain_sgd(recipe)
-    later = make_dataclass("LaterRecipe", [("nesterov", bool, False)], bases=(Recipe,), frozen=True)
-    values = {setting.name: getattr(recipe, setting.name) for setting in fields(recipe)}
-    assert is_plain_sgd(later(**values))
-    assert not is_plain_sgd(later(**values, nesterov=True))
-    assert values.keys() >= followed._ANY_VALUE, "a renamed setting is renamed in the list too"
-
-
 class FrozenRows:
     def frozen_rows(self, model: Any) -> dict[str, int]:
-        return {"weight": 1}
+        return {"head.weight": 1}
 
 
 class FrozenRowsAGEM(FrozenRows, AGEM):
@@ -233,7 +245,7 @@ class FrozenRowsAGEM(FrozenRows, AGEM):
 
 
 class FrozenRowsRecomputedAGEM(FrozenRows, RecomputedAGEM):
-    """The same without a cache."""
+    """The same, with reference gradients by autograd."""
 
 
 def test_weights_with_frozen_rows_equal_those_of_recomputed_reference_gradients() -> None:

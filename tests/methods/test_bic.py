@@ -6,7 +6,7 @@ from shown import begun, generator, shown
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.methods.bic import BiC, correction
-from onward.models.mlp import MLP
+from onward.models.classifier import Classifier, mlp
 from onward.tasks.many_labels import ManyLabels
 from onward.tasks.one_label import OneLabel
 from onward.types import Task
@@ -36,8 +36,8 @@ def test_the_correction_is_the_best_one(task: Task) -> None:
         assert least < loss(alpha, beta + step)
 
 
-def second_period(method: BiC) -> tuple[MLP, Budget, object]:
-    model, budget = MLP((3,), 2, generator(), hidden=5), Budget()
+def second_period(method: BiC) -> tuple[Classifier, Budget, object]:
+    model, budget = mlp((3,), 2, generator(), hidden=5), Budget()
     begun(method)
     method.on_learn_end(model, shown(INPUTS, np.arange(40), LABELS[:40], 2, budget), budget)
     view = shown(INPUTS, np.arange(40, 60), LABELS[40:], 3, budget)
@@ -60,7 +60,7 @@ def test_a_few_samples_of_each_class_are_held_out_of_training() -> None:
 
 def test_a_sample_under_two_labels_is_held_out_under_both() -> None:
     method, budget = begun(BiC(per_class=10, held_out=0.3)), Budget()
-    model = MLP((3,), 2, generator(), hidden=5)
+    model = mlp((3,), 2, generator(), hidden=5)
     method.on_learn_end(model, shown(INPUTS, np.arange(40), LABELS[:40], 2, budget), budget)
     # All samples of the first class come again, as those of a new one.
     view = shown(INPUTS, np.arange(20), LABELS[40:], 3, budget)
@@ -71,13 +71,14 @@ def test_a_sample_under_two_labels_is_held_out_under_both() -> None:
     assert not np.isin(apart.rows, training.view.rows).any()
 
 
+@torch.no_grad()
 def test_only_new_outputs_are_corrected() -> None:
     method = BiC(per_class=10)
     model, budget, view = second_period(method)
     method.training_data(view, budget)  # type: ignore[arg-type]
     apart = method._held_out
     assert apart is not None
-    model.grow(3, generator(5))
+    model.add_classes(3, generator(5))
     inputs = torch.from_numpy(INPUTS.astype(np.float32))
     before = model.predict(inputs)
     rows, labels = torch.tensor(apart.rows), torch.tensor(apart.labels)
@@ -95,12 +96,12 @@ def test_only_new_outputs_are_corrected() -> None:
 def test_nothing_is_corrected_in_the_first_period_or_without_a_second_look() -> None:
     for limits in ({}, {"passes": 1.0}):
         method, budget = begun(BiC()), Budget(limits)
-        model = MLP((3,), 2, generator(), hidden=5)
+        model = mlp((3,), 2, generator(), hidden=5)
         view = shown(INPUTS, np.arange(40), LABELS[:40], 2, budget)
         assert method.training_data(view, budget).epoch == 40
-        before = model.parameters["weight"].clone()
+        before = model.head.weight.clone()
         method.on_learn_end(model, view, budget)
-        assert torch.equal(model.parameters["weight"], before)
+        assert torch.equal(model.head.weight, before)
     view = shown(INPUTS, np.arange(40, 60), LABELS[40:], 3, budget)
     assert method.training_data(view, budget).epoch == 20 + 8
     assert method._held_out is None

@@ -43,7 +43,7 @@ def learned(one: GradientLearner, period: Period) -> Budget:
 
 def parameters(one: GradientLearner) -> dict[str, torch.Tensor]:
     assert one._model is not None
-    return {name: values.clone() for name, values in one._model.parameters.items()}
+    return {name: p.detach().clone() for name, p in one._model.named_parameters()}
 
 
 def test_all_begin_with_the_same_first_period_and_take_as_many_steps() -> None:
@@ -58,7 +58,7 @@ def test_all_begin_with_the_same_first_period_and_take_as_many_steps() -> None:
     for name, one in every.items():
         assert learned(one, STREAM[1]).spent["iterations"] == 4, name
     later = {name: parameters(one) for name, one in every.items()}
-    weight = "backbone.smooth.0.weight"
+    weight = "net.backbone.smooth.0.weight"
     others = [later[name][weight] for name in every]
     assert all(not torch.equal(others[0], other) for other in others[1:])
 
@@ -95,14 +95,15 @@ def two() -> tuple[Detector, Detector, torch.Tensor, torch.Tensor]:
     return models[0], models[1], inputs, torch.tensor(train.labels)
 
 
+@torch.no_grad()
 def test_nothing_is_lost_while_nothing_has_changed() -> None:
     model, other, inputs, _ = two()
-    same = model.frozen(model.parameters | model.buffers, 2)
+    same = model.teacher_copy(model.state_dict(), 2)
     for distance in (map_distance, proposal_distance):
-        assert float(distance(model.forward(inputs), same.sees(inputs)).detach()) == 0
-        assert float(distance(model.forward(inputs), other.sees(inputs)).detach()) > 0
-    assert float(output_distance(model.forward(inputs), same.sees(inputs), 2.0).detach()) < 1e-9
-    assert float(output_distance(model.forward(inputs), other.sees(inputs), 2.0).detach()) > 1e-6
+        assert float(distance(model(inputs), same(inputs))) == 0
+        assert float(distance(model(inputs), other(inputs))) > 0
+    assert float(output_distance(model(inputs), same(inputs), 2.0)) < 1e-9
+    assert float(output_distance(model(inputs), other(inputs), 2.0)) > 1e-6
 
 
 class Seen:
@@ -124,7 +125,9 @@ def test_the_distances_of_d1_by_hand() -> None:
 
 def test_what_d1_and_d2_minimise() -> None:
     model, other, inputs, targets = two()
-    seen, taught = model.forward(inputs), other.sees(inputs)
+    with torch.no_grad():
+        taught = other.eval()(inputs)
+    seen = model(inputs)
     own = seen.loss(targets)
     both = 2.0 * map_distance(seen, taught) + 3.0 * proposal_distance(seen, taught)
     assert torch.equal(D1(maps=2.0, proposals=3.0, labels=False).lost(seen, taught, targets), both)
@@ -137,7 +140,7 @@ def test_d2_divides_outputs_by_its_temperature_and_stores_rare_ones() -> None:
     one = learner("d2", temperature=3.0, memory=2)
     learned(one, STREAM[0])
     assert one._model is not None
-    assert one._model.buffers["temperature"].item() == 3.0
+    assert one._model.net.temperature.item() == 3.0
     kept = one.method.state()["memory"]["memory"]["labels"]
     # Of the classes of the tiny stream, the disc has the number that pedestrians have.
     discs = np.sort((STREAM[0].train.labels[..., 0] == 0).sum(1))

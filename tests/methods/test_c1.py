@@ -16,7 +16,7 @@ from onward.train.method import Batch
 
 def head(learner: GradientLearner) -> dict[str, torch.Tensor]:
     assert learner._model is not None
-    return {name: values.clone() for name, values in learner._model.head.items()}
+    return {name: p.detach().clone() for name, p in learner._model.class_rows.items()}
 
 
 def test_five_new_and_five_old_samples_make_a_batch() -> None:
@@ -56,14 +56,14 @@ def test_heads_are_merged_half_and_half_and_drawn_anew() -> None:
 
     def note(batch: Batch) -> None:
         if batch.num_new == 5 and len(trained) == len(shown):
-            trained.append({n: v.clone() for n, v in batch.model.head.items()})
+            trained.append({n: p.detach().clone() for n, p in batch.model.class_rows.items()})
 
     taught(method, 5, seen=note, after=lambda learner, budget: shown.append(head(learner)))
     # The first two calls train one head, which then becomes the lasting one.
-    assert torch.equal(trained[1]["weight"], shown[0]["weight"])
+    assert torch.equal(trained[1]["head.weight"], shown[0]["head.weight"])
     # The third begins with another one, and tests see half of each.
-    assert not torch.equal(trained[2]["weight"], shown[1]["weight"])
-    assert trained[2]["weight"].abs().max() <= 96**-0.5
+    assert not torch.equal(trained[2]["head.weight"], shown[1]["head.weight"])
+    assert trained[2]["head.weight"].abs().max() <= 96**-0.5
     third = method._trained  # of the fifth call: merges are due after two and four
     lasting = method._lasting
     ones = torch.ones(3)
@@ -78,9 +78,11 @@ def test_training_goes_on_with_the_head_that_tests_do_not_see() -> None:
 
     def note(batch: Batch) -> None:
         if len(begins) == len(ends):
-            begins.append(batch.model.head["weight"].clone())
+            begins.append(batch.model.head.weight.detach().clone())
 
-    taught(method, 4, seen=note, after=lambda *_: ends.append(method._trained["weight"].clone()))
+    taught(
+        method, 4, seen=note, after=lambda *_: ends.append(method._trained["head.weight"].clone())
+    )
     for before, after in zip(ends, begins[1:], strict=False):
         assert torch.equal(before, after)
 
@@ -88,7 +90,7 @@ def test_training_goes_on_with_the_head_that_tests_do_not_see() -> None:
 def test_without_merging_there_is_one_head() -> None:
     heads: list[torch.Tensor] = []
     method = C1(merges=False)
-    taught(method, 5, after=lambda learner, budget: heads.append(head(learner)["weight"]))
+    taught(method, 5, after=lambda learner, budget: heads.append(head(learner)["head.weight"]))
     assert not method._lasting
     assert len(heads) == 5
 

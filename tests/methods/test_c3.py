@@ -1,7 +1,6 @@
 """C3 as the paper describes it: doubtful samples, a memory that is halved, two parts of a batch."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from drive_calls import LIMITS, RECIPE, learner_of, shown_call, taught
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.methods.c3 import C3, entropy
-from onward.train.backward import loss_gradient, output_gradient
 from onward.train.losses import contrastive, focal
 from onward.train.method import Batch
 
@@ -89,19 +87,21 @@ def test_contrast_moves_the_network_and_focal_loss_the_head() -> None:
         method = C3(contrast=contrast)
         taught(method, 1, seen=steps.append)
         batch = steps[0]
+        model = batch.model
         method._said = np.zeros((10, 3), np.float32)  # which the end of the call let go of
-        batch.model.forward(batch.inputs)
-        vars(batch).pop("features")
+        model.zero_grad()
+        batch = replace(batch, outputs=model(batch.inputs))
         loss = C3.compute_loss(method, batch)
-        gradient = loss_gradient(partial(C3.compute_loss, method), batch)
-        batch.model.backward(gradient.outputs, gradient.features)
-        below = [n for n in batch.model.parameters if n not in batch.model.head]
-        found[contrast] = max(float(batch.model.parameters[n].grad.abs().max()) for n in below)  # type: ignore[union-attr]
+        loss.backward()  # type: ignore[no-untyped-call]
+        below = {n: p for n, p in model.named_parameters() if n not in model.class_rows}
+        found[contrast] = max(float(p.grad.abs().max()) for p in below.values())  # type: ignore[union-attr]
         head = focal(batch.outputs, batch.targets, 2.0)
-        alone = partial(focal, targets=batch.targets, gamma=2.0)
-        torch.testing.assert_close(gradient.outputs, output_gradient(batch.outputs, alone))
+        rows = model.class_rows
+        alone = torch.autograd.grad(head, [*rows.values()], retain_graph=True)
+        for values, gradient in zip(rows.values(), alone, strict=True):
+            torch.testing.assert_close(values.grad, gradient)
         alike = batch.targets[:, None] == batch.targets
-        by_class = contrastive(batch.model.features, batch.model.features, alike, 0.1)
+        by_class = contrastive(batch.features, batch.features, alike, 0.1)
         # Both contrasts are added: that of classes, and that of two looks at one sample.
         least = head + contrast * by_class
         assert bool(loss > least + 1e-3) == bool(contrast)
@@ -113,15 +113,15 @@ def test_old_samples_stay_close_to_what_was_said_of_them() -> None:
     method = C3(gamma=0.0, distance=2.0, temperature=4.0)
     taught(method, 2, seen=steps.append)
     batch, said = steps[1], torch.from_numpy(method._before)
-    leaf = batch.outputs.detach().clone().requires_grad_()
+    leaf, outputs = (batch.outputs.detach().clone().requires_grad_() for _ in range(2))
     before = said[batch.positions[10:] - 10]
     distance = torch.nn.functional.cross_entropy(leaf[10:] / 4, (before / 4).softmax(1))
     value = torch.nn.functional.cross_entropy(leaf, batch.targets) + 2 * distance
     value.backward()
     method._new = 10
-    loss = method._head_loss(batch)
-    found = loss_gradient(method._head_loss, batch)
-    torch.testing.assert_close(found.outputs, leaf.grad)
+    loss = method._head_loss(batch, outputs)
+    (found,) = torch.autograd.grad(loss, outputs)
+    torch.testing.assert_close(found, leaf.grad)
     assert loss.item() == pytest.approx(value.item(), abs=1e-5)
 
 
@@ -131,8 +131,9 @@ def test_classes_that_a_sample_was_not_asked_about_are_left_alone() -> None:
     taught(method, 2, seen=steps.append)
     batch, method._new = steps[1], 10
     method._before = method._before[:, :2]
-    plain = output_gradient(batch.outputs, lambda out: focal(out, batch.targets, 0.0))
-    found = loss_gradient(method._head_loss, batch).outputs
+    outputs = batch.outputs.detach().requires_grad_()
+    (plain,) = torch.autograd.grad(focal(outputs, batch.targets, 0.0), outputs)
+    (found,) = torch.autograd.grad(method._head_loss(batch, outputs), outputs)
     torch.testing.assert_close(found[:, 2], plain[:, 2])
     assert not torch.allclose(found[10:, :2], plain[10:, :2])
 

@@ -10,7 +10,7 @@ from onward.budget import Budget
 from onward.checks import tiny_benchmark
 from onward.errors import OnwardError
 from onward.methods.cwr import CWRStar, merged
-from onward.models.linear import LinearProbe
+from onward.models.classifier import linear_probe
 from onward.tasks.one_label import OneLabel
 from onward.train.learner import GradientLearner
 from onward.turns import Event
@@ -36,10 +36,11 @@ class _Seen:
         return len(self.labels)
 
 
+@torch.no_grad()
 def test_two_periods_by_hand() -> None:
     recipe = tiny_benchmark().recipes["cpu"]
-    method, probe = CWRStar(), LinearProbe((1,), 3, torch.Generator())
-    weight = probe.parameters["weight"]
+    method, probe = CWRStar(), linear_probe((1,), 3, torch.Generator())
+    weight = probe.head.weight
     method.begin(Setting(OneLabel(), recipe, 0))
 
     def period(labels: list[int], trained: list[float]) -> tuple[list[float], list[float]]:
@@ -73,15 +74,16 @@ def test_the_body_is_frozen_after_the_first_period() -> None:
             assert isinstance(event.learner, GradientLearner)
             model = event.learner._model
             assert model is not None
-            seen.append({name: p.clone() for name, p in model.parameters.items()})
+            seen.append({name: p.detach().clone() for name, p in model.named_parameters()})
 
     recipe = replace(tiny_benchmark().recipes["cpu"], model="mlp", weight_decay=0.01)
     benchmark = replace(tiny_benchmark(), recipes={"cpu": recipe})
     onward.run(benchmark, "cwr", watch=note)
     for later in seen[1:]:
-        assert torch.equal(later["hidden_weight"], seen[0]["hidden_weight"])
-        assert torch.equal(later["hidden_bias"], seen[0]["hidden_bias"])
-        assert not torch.equal(later["weight"], seen[0]["weight"])
+        body = [name for name in later if name.startswith("backbone.")]
+        assert len(body) == 2
+        assert all(torch.equal(later[name], seen[0][name]) for name in body)
+        assert not torch.equal(later["head.weight"], seen[0]["head.weight"])
 
 
 def test_it_is_not_finetuning_and_says_what_it_needs() -> None:

@@ -10,10 +10,9 @@ from onward.checks import tiny_benchmark
 from onward.methods.icarl_cnn import ICaRLCNN
 from onward.methods.icarl_norm import ICaRLNorm
 from onward.models import Model
-from onward.models.mlp import MLP
+from onward.models.classifier import mlp
 from onward.tasks.many_labels import ManyLabels
 from onward.tasks.one_label import OneLabel
-from onward.train.backward import loss_gradient
 from onward.train.method import Batch
 from onward.types import Array, Task
 
@@ -23,15 +22,16 @@ LABELS = np.array([[0, -1]] * 6 + [[1, -1]] * 6 + [[2, -1]] * 8)
 
 def taught(method: ICaRLCNN | ICaRLNorm, task: Task) -> tuple[Model, torch.Tensor]:
     """Return a model that knew two classes when it became the teacher, and knows three now."""
-    model = MLP((3,), 2, generator(), head=method.head, hidden=5)
+    model = mlp((3,), 2, generator(), head=method.head, hidden=5)
     begun(method, task)
     budget = Budget()
     labels: Array = LABELS[:12] if task.name == "many_labels" else LABELS[:12, 0]
     method.on_learn_end(model, shown(INPUTS, np.arange(12), labels, 2, budget), budget)
-    model.grow(3, generator(1))
+    model.add_classes(3, generator(1))
     inputs = torch.from_numpy(INPUTS.astype(np.float32))
     before = model.predict(inputs)[:, :2].clone()
-    model.parameters["hidden_weight"] += 0.3
+    with torch.no_grad():
+        model.get_parameter("backbone.0.weight").add_(0.3)
     return model, before
 
 
@@ -42,38 +42,40 @@ def test_old_classes_are_learned_from_the_last_model_and_new_ones_from_labels(
     method = kind()
     model, before = taught(method, ManyLabels())
     inputs, targets = torch.from_numpy(INPUTS.astype(np.float32)), torch.tensor(LABELS)
-    outputs = model.forward(inputs)
-    leaf = outputs.clone().requires_grad_()
+    outputs = model(inputs)
+    leaf = outputs.detach().clone().requires_grad_()
     batch = Batch(model, inputs, outputs, targets, 20, np.arange(20))
-    found = loss_gradient(method.compute_loss, batch)
+    loss = method.compute_loss(batch)
+    (found,) = torch.autograd.grad(loss, outputs)
     # For every sample, replayed ones too: their true labels of old classes are not used.
     wanted = torch.cat([before.sigmoid(), (targets[:, :1] == 2).float()], 1)
     value = torch.nn.functional.binary_cross_entropy_with_logits(leaf, wanted)
     value.backward()
-    torch.testing.assert_close(found.outputs, leaf.grad)
-    assert method.compute_loss(batch).item() == pytest.approx(value.item(), abs=1e-6)
+    torch.testing.assert_close(found, leaf.grad)
+    assert loss.item() == pytest.approx(value.item(), abs=1e-6)
 
 
 def test_on_one_label_it_is_cross_entropy_to_both() -> None:
     method = ICaRLCNN()
     model, before = taught(method, OneLabel())
     inputs, targets = torch.from_numpy(INPUTS.astype(np.float32)), torch.tensor(LABELS[:, 0])
-    outputs = model.forward(inputs)
-    leaf = outputs.clone().requires_grad_()
+    outputs = model(inputs)
+    leaf = outputs.detach().clone().requires_grad_()
     batch = Batch(model, inputs, outputs, targets, 20, np.arange(20))
-    found = loss_gradient(method.compute_loss, batch)
+    loss = method.compute_loss(batch)
+    (found,) = torch.autograd.grad(loss, outputs)
     wanted = torch.cat([before.softmax(1), (targets[:, None] == 2).float()], 1)
     value = -(wanted * leaf.log_softmax(1)).sum(1).mean()
     value.backward()
-    torch.testing.assert_close(found.outputs, leaf.grad)
-    assert method.compute_loss(batch).item() == pytest.approx(value.item(), abs=1e-5)
+    torch.testing.assert_close(found, leaf.grad)
+    assert loss.item() == pytest.approx(value.item(), abs=1e-5)
 
 
 def test_the_first_period_is_learned_from_labels() -> None:
     method = begun(ICaRLCNN())
-    model = MLP((3,), 2, generator(), hidden=5)
+    model = mlp((3,), 2, generator(), hidden=5)
     inputs, targets = torch.randn(6, 3, generator=generator(2)), torch.tensor([[0, 1]] * 6)
-    batch = Batch(model, inputs, model.forward(inputs), targets, 6, np.arange(6))
+    batch = Batch(model, inputs, model(inputs), targets, 6, np.arange(6))
     expected = ManyLabels().loss(batch.outputs, targets)
     torch.testing.assert_close(method.compute_loss(batch), expected)
 
@@ -83,7 +85,7 @@ def test_exemplars_are_herded_by_features_and_replayed_once_an_epoch() -> None:
 
     method, budget = ICaRLCNN(per_class=3), Budget()
     _model, _ = taught(method, ManyLabels())
-    first = MLP((3,), 2, generator(), hidden=5)
+    first = mlp((3,), 2, generator(), hidden=5)
     features = first.embed(torch.from_numpy(INPUTS.astype(np.float32))).numpy()
     expected = [*herd(features[:6], 3).tolist(), *(6 + herd(features[6:12], 3)).tolist()]
     assert method.state()["memory"]["rows"].tolist() == expected
@@ -95,13 +97,14 @@ def test_exemplars_are_herded_by_features_and_replayed_once_an_epoch() -> None:
     assert (training.epoch, training.replay, training.forward_passes) == (14, 0, 2)
 
 
+@torch.no_grad()
 def test_eta_begins_at_1_in_every_period_or_goes_on() -> None:
     for restarts, expected in ((True, 1.0), (False, 4.0)):
         method = ICaRLNorm(restarts_eta=restarts)
         model, _ = taught(method, ManyLabels())
-        model.parameters["eta"].fill_(4.0)
+        model.head.eta.fill_(4.0)
         method.init_weights(model, generator())
-        assert model.parameters["eta"].item() == expected
+        assert model.head.eta.item() == expected
     one, other = (last_outputs("icarl_norm", "incomplete", restarts_eta=r) for r in (True, False))
     assert not np.array_equal(one, other)
 

@@ -8,7 +8,7 @@ import onward
 from onward.budget import Budget
 from onward.checks import tiny_benchmark
 from onward.methods.oversample import Oversample, share_of
-from onward.models.linear import LinearProbe
+from onward.models.classifier import linear_probe
 from onward.tasks.one_label import OneLabel
 from onward.train.method import TrainingSet
 from onward.train.steps import Steps
@@ -19,7 +19,7 @@ INPUTS = np.random.default_rng(0).normal(size=(300, 3))
 # Most samples are of one class, and one sample is the only one of the last class.
 LABELS = np.random.default_rng(1).choice(5, 300, p=[0.05, 0.1, 0.15, 0.6, 0.1])
 LABELS[17] = 5
-PROBE = LinearProbe((3,), CLASSES, torch.Generator())
+PROBE = linear_probe((3,), CLASSES, torch.Generator())
 
 
 def after(calls: int, method: Oversample) -> tuple[TrainingSet, Budget]:

@@ -115,7 +115,7 @@ def test_online_no_more_is_set_aside_than_may_be_stored() -> None:
     ("make", "seed", "share"),
     [
         (partial(tiny_benchmark, "incomplete"), 0, 0.1),
-        (partial(tiny_like, BENCHMARKS["clad-c"]), 0, 0.3),
+        (partial(tiny_like, BENCHMARKS["clad-c"]), 1, 0.3),
         (tiny_pairs, 1, 0.1),
     ],
 )

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import save_file
+from small_models import same
 
 from onward.errors import OnwardError
 from onward.models.clip import Clip
@@ -16,19 +17,19 @@ from onward.models.open_clip_loader import open_clip
 def small() -> Clip:
     clip = named_clip("clip_small")
     with torch.no_grad():
-        for values in clip.parameters.values():
+        for values in clip.parameters():
             values.mul_(1.5)  # unlike what is drawn
     return clip
 
 
 def _same(one: Clip, other: Clip) -> bool:
-    return all(torch.equal(one.parameters[n], v) for n, v in other.parameters.items())
+    return same(one.state_dict(), other.state_dict())
 
 
 @pytest.mark.parametrize("form", ["safetensors", "plain", "training", "parallel"])
 def test_weights_in_all_forms(small: Clip, tmp_path: Path, form: str) -> None:
     path = tmp_path / ("w.safetensors" if form == "safetensors" else "w.pt")
-    state = {name: values.clone() for name, values in small.parameters.items()}
+    state = {name: values.detach().clone() for name, values in small.net.named_parameters()}
     if form == "safetensors":
         save_file(state, path)
     elif form == "plain":
@@ -51,7 +52,7 @@ def test_random_weights_are_said_to_be() -> None:
 
 def test_another_architecture(small: Clip, tmp_path: Path) -> None:
     path = tmp_path / "w.pt"
-    torch.save(dict(small.parameters), path)
+    torch.save(small.net.state_dict(), path)
     with pytest.raises(
         OnwardError,
         match=r"ViT-S-32-alt in .*w.pt, found \d+ missing \(.*of another shape \(.*posit",
@@ -121,7 +122,7 @@ def test_published_weights_that_are_here(
     found = chosen_clip("ViT-S-32-alt", pretrained="tag")
     assert found.weights == "tag, published"
     assert asked == [("some/where", "open_clip_model.safetensors")]
-    own = found.clip._net
+    own = found.clip.net
     assert torch.equal(own.token_embedding.weight, reference.token_embedding.weight)
     assert type(own.visual.transformer.resblocks[0].mlp.gelu).__name__ == "QuickGELU"
     assert own.visual.image_mean == (0.5,) * 3

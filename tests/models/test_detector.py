@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from small_models import generator, grad_copies, same
 
 from onward.checks.tiny_boxes import tiny_boxes
 from onward.errors import OnwardError
@@ -11,15 +12,11 @@ from onward.models import MODELS
 from onward.models.detector import Detector
 from onward.models.torchvision_loader import torchvision
 from onward.tasks.boxes import Boxes, mirrored
-from onward.train.optimizers import Adam
 from onward.train.weights import snapshot
 
 SMALL = pytest.mark.parametrize("name", ["small_rcnn", "small_swin"])
 SHAPE = (32, 48, 3)
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
+LAST = "net.roi_heads.box_predictor."
 
 
 def made(name: str = "small_rcnn", classes: int = 2, seed: int = 0, **options: object) -> Detector:
@@ -35,24 +32,27 @@ def batch(light: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.tensor(stream.table.wide["input"][train.rows]), torch.tensor(train.labels)
 
 
-def gradients(model: Detector) -> dict[str, torch.Tensor]:
-    return {n: p.grad.clone() for n, p in model.parameters.items() if p.grad is not None}
-
-
-def same(some: dict[str, torch.Tensor], others: dict[str, torch.Tensor]) -> bool:
-    return some.keys() == others.keys() and all(torch.equal(some[n], others[n]) for n in some)
+def step(model: Detector, inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Set the gradient of the loss of a batch, and return the loss."""
+    model.train().zero_grad()
+    loss = model(inputs).loss(targets)
+    loss.backward()
+    return loss.detach()
 
 
 @SMALL
 def test_predicting_changes_no_parameter_and_no_buffer(name: str) -> None:
     model, (inputs, targets) = made(name), batch()
-    model.backward(model.forward(inputs).loss(targets))
+    step(model, inputs, targets)
     before, drawn = snapshot(model), torch.get_rng_state()
     found = model.predict(inputs)
     embedded = model.embed(inputs)
     assert found.shape == (len(inputs), 100, 6)
     assert embedded.shape == (len(inputs), 64)
     assert torch.equal(found, model.predict(inputs))
+    assert not found.requires_grad
+    assert not embedded.requires_grad
+    assert {module.training for module in model.modules()} == {True}
     assert same(before, snapshot(model))
     assert torch.equal(drawn, torch.get_rng_state())
     # Each image is seen for itself.
@@ -67,14 +67,16 @@ def test_predicting_changes_no_parameter_and_no_buffer(name: str) -> None:
 def test_what_is_drawn_comes_from_the_batch_and_disturbs_nobody() -> None:
     model, (inputs, targets) = made(), batch()
     drawn = torch.get_rng_state()
-    first = model.forward(inputs).loss(targets)
+    first = model(inputs).loss(targets)
     torch.rand(3)
-    again = model.forward(inputs)
+    again = model(inputs)
     assert torch.equal(first, again.loss(targets))
     assert torch.equal(first, again.loss(targets))
     torch.set_rng_state(drawn)
-    made(seed=1)
-    model.forward(inputs).loss(targets)
+    other = made(seed=1)
+    other.add_classes(3, generator())
+    other.teacher_copy(snapshot(model), 2)
+    model(inputs).loss(targets)
     assert torch.equal(drawn, torch.get_rng_state())
 
 
@@ -82,36 +84,30 @@ def test_weights_are_drawn_from_the_generator() -> None:
     one, same_seed, other = made(), made(), made(seed=1)
     assert same(snapshot(one), snapshot(same_seed))
     assert not same(snapshot(one), snapshot(other))
-    other.reset(generator())
+    other.init_weights(generator())
     assert same(snapshot(one), snapshot(other))
 
 
-def test_the_gradient_is_autograds_and_may_be_asked_for_again() -> None:
+def test_the_loss_falls_along_its_gradient() -> None:
     model, (inputs, targets) = made(), batch()
-    loss = model.forward(inputs).loss(targets)
-    model.backward(loss)
-    once = gradients(model)
-    assert once.keys() == model.parameters.keys()
-    model.backward(2 * loss)
-    twice = gradients(model)
-    for name, gradient in once.items():
-        torch.testing.assert_close(twice[name], 2 * gradient)
-    # Along the gradient the loss falls as it says.
-    step = 1e-3 / sum(float(g.square().sum()) for g in once.values()) ** 0.5
-    for name, gradient in once.items():
-        model.parameters[name] -= step * gradient
-    expected = step * sum(float(g.square().sum()) for g in once.values())
-    fallen = float(loss.detach()) - float(model.forward(inputs).loss(targets).detach())
-    assert fallen == pytest.approx(expected, rel=0.2)
+    loss = step(model, inputs, targets)
+    gradient = grad_copies(model)
+    assert gradient.keys() == dict(model.named_parameters()).keys()
+    squared = sum(float(g.square().sum()) for g in gradient.values())
+    length = 1e-3 / squared**0.5
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter -= length * gradient[name]
+    fallen = float(loss) - float(model(inputs).loss(targets).detach())
+    assert fallen == pytest.approx(length * squared, rel=0.2)
 
 
 def test_it_learns_to_find_what_is_there() -> None:
     model, (inputs, targets) = made(), (some[:2] for some in batch())
-    adam = Adam(model.parameters, momentum=0.9, weight_decay=0.0, velocity={})
-    with torch.no_grad():
-        for _ in range(40):
-            model.backward(model.forward(inputs).loss(targets))
-            adam.step(0.001)
+    adam = torch.optim.Adam(model.parameters(), 0.001)
+    for _ in range(40):
+        step(model, inputs, targets)
+        adam.step()
     task = Boxes()
     said = task.decode(model.predict(inputs).numpy(), ("disc", "square"), len(inputs))
     assert task.score(said, targets.numpy())["map50"] > 0.8
@@ -121,50 +117,52 @@ def test_crowds_and_empty_images_are_nothing_to_learn_from() -> None:
     model, (inputs, targets) = made(), batch()
     crowds, none = targets.clone(), targets.clone()
     crowds[..., 5], none[..., 0] = 1, -1
-    assert torch.equal(model.forward(inputs).loss(crowds), model.forward(inputs).loss(none))
-    assert torch.isfinite(model.forward(inputs).loss(none))
+    assert torch.equal(model(inputs).loss(crowds), model(inputs).loss(none))
+    assert torch.isfinite(model(inputs).loss(none))
 
 
-def test_a_teacher_is_frozen_and_the_model_grows() -> None:
+def test_a_teacher_is_frozen_and_the_model_gets_more_classes() -> None:
     model, (inputs, targets) = made(), batch()
     before, said = snapshot(model), model.predict(inputs)
-    teacher = model.frozen(before, 2)
+    teacher = model.teacher_copy(before, 2)
     assert model.classes == 2
-    model.grow(2, generator(1))
+    model.add_classes(2, generator(1))
     assert same(before, snapshot(model))
-    model.grow(5, generator(1))
+    model.add_classes(5, generator(1))
     assert (model.classes, teacher.classes) == (5, 2)
-    rows = "roi_heads.box_predictor.cls_score.weight"
-    assert torch.equal(model.parameters[rows][:3], before[rows])
-    model.backward(model.forward(inputs).loss(targets))
-    for parameter in model.parameters.values():
-        parameter += 1.0
+    rows = f"{LAST}cls_score.weight"
+    assert torch.equal(model.get_parameter(rows)[:3], before[rows])
+    step(model, inputs, targets)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 1.0
     assert torch.equal(teacher.predict(inputs), said)
-    seen = teacher.sees(inputs)
+    seen = teacher(inputs)
     assert not seen.classified(seen.proposals)[0].requires_grad
-    older = model.frozen(before, 2)
+    older = model.teacher_copy(before, 2)
     assert torch.equal(older.predict(inputs), said)
+    assert model.classes == 5
 
 
 def test_the_rows_of_its_classes_are_its_own_and_the_background_is_none_of_them() -> None:
     model, (inputs, _) = made(), batch()
-    last = "roi_heads.box_predictor."
-    assert {name: tuple(rows.shape[:2]) for name, rows in model.head.items()} == {
-        f"{last}cls_score.weight": (2, 1),
-        f"{last}cls_score.bias": (2, 1),
-        f"{last}bbox_pred.weight": (2, 4),
-        f"{last}bbox_pred.bias": (2, 4),
+    assert {name: tuple(rows.shape[:2]) for name, rows in model.class_rows.items()} == {
+        f"{LAST}cls_score.weight": (2, 1),
+        f"{LAST}cls_score.bias": (2, 1),
+        f"{LAST}bbox_pred.weight": (2, 4),
+        f"{LAST}bbox_pred.bias": (2, 4),
     }
-    before, seen = snapshot(model), model.sees(inputs)
-    logits, moves = seen.classified(seen.proposals)
-    for rows in model.head.values():
-        rows[1] += 1.0
-    now, then = model.parameters, before
-    for name, values in now.items():
-        each = len(values) // 3 if name.startswith(last) else len(values)
-        assert torch.equal(values[: 2 * each], then[name][: 2 * each])
-        assert torch.equal(values[2 * each :], then[name][2 * each :] + 1.0)
-    after, moved = model.sees(inputs).classified(seen.proposals)
+    before = snapshot(model)
+    with model.evaluating():
+        seen = model(inputs)
+        logits, moves = seen.classified(seen.proposals)
+        for rows in model.class_rows.values():
+            rows[1] += 1.0
+        after, moved = model(inputs).classified(seen.proposals)
+    for name, values in model.named_parameters():
+        each = len(values) // 3 if name.startswith(LAST) else len(values)
+        assert torch.equal(values[: 2 * each], before[name][: 2 * each])
+        assert torch.equal(values[2 * each :], before[name][2 * each :] + 1.0)
     assert torch.equal(after[:, :2], logits[:, :2])
     assert (after[:, 2] != logits[:, 2]).all()
     assert torch.equal(moved[:, :8], moves[:, :8])
@@ -173,28 +171,29 @@ def test_the_rows_of_its_classes_are_its_own_and_the_background_is_none_of_them(
 
 def test_the_rows_of_its_classes_stay_theirs_when_others_come() -> None:
     model = made()
-    before = {name: rows.clone() for name, rows in model.head.items()}
-    model.grow(4, generator(1))
-    assert all(len(rows) == 4 for rows in model.head.values())
-    assert same({name: rows[:2] for name, rows in model.head.items()}, before)
-    model.head["roi_heads.box_predictor.cls_score.bias"][3] = 9.0
-    assert model.parameters["roi_heads.box_predictor.cls_score.bias"][4] == 9.0
+    before = {name: rows.clone() for name, rows in model.class_rows.items()}
+    model.add_classes(4, generator(1))
+    assert all(len(rows) == 4 for rows in model.class_rows.values())
+    assert same({name: rows[:2] for name, rows in model.class_rows.items()}, before)
+    bias = f"{LAST}cls_score.bias"
+    model.class_rows[bias][3] = 9.0
+    assert model.get_parameter(bias)[4] == 9.0
 
 
 def test_a_temperature_makes_scores_less_sure_and_moves_no_box() -> None:
     model, (inputs, _) = made(), batch()
     sure = model.predict(inputs)
-    model.buffers["temperature"].fill_(0.2)
+    model.get_buffer("net.temperature").fill_(0.2)
     surer = model.predict(inputs)
     assert surer[..., 1].max() > sure[..., 1].max()
     with pytest.raises(OnwardError, match="temperature of 1"):
-        Boxes().distillation_loss(model.forward(inputs), sure, 2.0)
+        Boxes().distillation_loss(model(inputs), sure, 2.0)
 
 
 def test_scaled_images_give_boxes_of_the_images_that_came() -> None:
     inputs, targets = batch()
     model = made(side=64)
-    sight = model.forward(inputs)
+    sight = model(inputs)
     assert sight.maps["0"].shape[2:] == (8, 12)
     found = model.predict(inputs)
     assert found[..., 4].max() <= 48
@@ -215,8 +214,6 @@ def test_a_mirrored_image_has_mirrored_boxes() -> None:
 
 def test_what_it_cannot_do_is_said() -> None:
     model, (inputs, _) = made(), batch()
-    with pytest.raises(OnwardError, match="found one for all of them"):
-        model.squared_gradient(inputs, torch.zeros(1))
     with pytest.raises(OnwardError, match="expected images"):
         MODELS["small_rcnn"]((7,), 2, generator())
     with pytest.raises(OnwardError, match="linear head"):
@@ -224,7 +221,7 @@ def test_what_it_cannot_do_is_said() -> None:
     with pytest.raises(OnwardError, match="trained from scratch"):
         made(weights="weights.pth")
     with pytest.raises(OnwardError, match="as bytes"):
-        model.forward(inputs.float())
+        model(inputs.float())
 
 
 def test_sizes_and_work() -> None:
@@ -241,10 +238,10 @@ def test_sizes_and_work() -> None:
 @pytest.mark.parametrize("name", ["faster_rcnn", "faster_rcnn_swin"])
 def test_the_large_ones_take_a_step(name: str) -> None:
     model, (inputs, targets) = made(name, classes=6, side=64), batch()
-    assert model.parameters["roi_heads.box_predictor.cls_score.weight"].shape[0] == 7
+    assert len(model.get_parameter(f"{LAST}cls_score.weight")) == 7
     before = snapshot(model)
-    model.backward(model.forward(inputs[:2]).loss(targets[:2]))
-    assert gradients(model).keys() == model.parameters.keys()
+    step(model, inputs[:2], targets[:2])
+    assert grad_copies(model).keys() == dict(model.named_parameters()).keys()
     statistics = {n for n in before if not torch.equal(before[n], snapshot(model)[n])}
     assert all("running" in n or "num_batches" in n for n in statistics)
     before = snapshot(model)
@@ -271,19 +268,18 @@ def test_weights_of_a_detector_and_of_a_backbone(tmp_path: Path) -> None:
     torch.save(older, path)
     model = made("faster_rcnn", classes=6, side=64, weights=str(path))
     for name in ("rpn.head.conv.0.0.weight", "backbone.body.layer4.0.conv1.weight"):
-        assert torch.equal(model.parameters[name], published[name])
+        assert torch.equal(model.net.get_parameter(name), published[name])
     assert model.classes == 6
     inputs, targets = batch()
-    model.backward(model.forward(inputs[:1]).loss(targets[:1]))
+    step(model, inputs[:1], targets[:1])
     # The first layers stay, as torchvision has it.
-    assert "backbone.body.conv1.weight" not in gradients(model)
-    assert "backbone.body.layer2.0.conv1.weight" in gradients(model)
+    assert "net.backbone.body.conv1.weight" not in grad_copies(model)
+    assert "net.backbone.body.layer2.0.conv1.weight" in grad_copies(model)
 
     swin = vision.models.swin_t(weights=None).state_dict()
     torch.save(swin, path)
     model = made("faster_rcnn_swin", classes=6, side=64, weights=str(path))
-    assert torch.equal(
-        model.parameters["backbone.stages.body.0.0.weight"], swin["features.0.0.weight"]
-    )
+    first = model.net.get_parameter("backbone.stages.body.0.0.weight")
+    assert torch.equal(first, swin["features.0.0.weight"])
     with pytest.raises(OnwardError, match="Is it the file of another network"):
         made("faster_rcnn", classes=6, weights=str(path))

@@ -187,7 +187,7 @@ def test_the_seed_also_draws_lazy_layers(modules: Path) -> None:
     ("kind", "shape", "message"),
     [
         ("WithoutParameters", (7,), "expected parameters to train in .*modules.py"),
-        ("Map", PICTURE, r"one row of features per sample, found \(1, 4, 30, 30\)"),
+        ("Map", PICTURE, r"one row of features per sample, found the shape \(1, 4, 30, 30\)"),
         ("Pair", (7,), "one row of features per sample, found tuple"),
         ("Convolutions", (7,), r"reads an input of the shape \(1, 7\), found that it raises"),
         ("NeedsMore", (7,), "made without arguments.*in_features"),

@@ -146,7 +146,7 @@ def test_what_does_not_fit_is_listed(resnet18: torch.nn.Module, tmp_path: Path) 
         "conv1.weight is 64 x 1 x 7 x 7 instead of 64 x 3 x 7 x 7",
     ):
         assert part in str(error.value)
-    with pytest.raises(OnwardError, match="expected the weights of VisionTransformer"):
+    with pytest.raises(OnwardError, match="expected the weights of timm:test_vit"):
         made("timm:test_vit", path)
 
 

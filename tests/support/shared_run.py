@@ -29,7 +29,8 @@ def main(out: str, *methods: str) -> None:
         small = retrained(onward.load("tic"), changes)
         record = onward.run(small, method, watch=watch)
         (learner,) = last
-        found |= {f"{method}/{n}": p.numpy() for n, p in learner._model.parameters.items()}
+        weights = learner._model.state_dict()
+        found |= {f"{method}/{name}": values.numpy() for name, values in weights.items()}
         found[f"{method}/scores"] = np.array(
             [np.nan if v is None else v for s in record.scores for v in s.scores.values()]
         )

@@ -20,7 +20,7 @@ from onward.types import Benchmark
 
 
 class Explodes(Finetune):
-    """Is as it should be for three periods; after some steps more its slope is infinite."""
+    """Is as it should be for three periods; after some steps more its loss is infinite."""
 
     def __init__(self, *, steps: int = 2) -> None:
         self._periods, self._steps = 3, steps

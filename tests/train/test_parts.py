@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from onward.budget import Budget
-from onward.models.linear import LinearProbe
+from onward.models.classifier import linear_probe
+from onward.models.probe_bank import side_by_side
 from onward.tasks.one_label import OneLabel
-from onward.train.backward import output_gradient
 from onward.train.method import TrainingSet
 from onward.train.optimizers import SGD
 from onward.train.steps import Inputs, Steps
@@ -18,35 +18,31 @@ def _generator(seed: int = 0) -> torch.Generator:
 
 
 @pytest.mark.parametrize("classes", [2, 9, 16, 17])
-def test_the_written_out_gradient_is_autograds(classes: int) -> None:
-    model, task = LinearProbe((7,), classes, _generator()), OneLabel()
+def test_the_gradient_of_a_linear_probe_is_that_of_a_linear_layer(classes: int) -> None:
+    model, task = linear_probe((7,), classes, _generator()), OneLabel()
     inputs, targets = torch.randn(5, 7), torch.randint(0, classes, (5,))
-    outputs = model.forward(inputs)
-    loss = task.loss(outputs, targets)
-    model.backward(output_gradient(outputs, lambda out: task.loss(out, targets)))
     reference = torch.nn.Linear(7, classes)
-    reference.weight.data = model.parameters["weight"][:classes].clone()
-    reference.bias.data = model.parameters["bias"][:classes].clone()
+    reference.load_state_dict({n: p.clone() for n, p in model.head.state_dict().items()})
+    bank = side_by_side([model])
+    bank.forward(inputs)
+    loss = task.loss(bank.outputs(0), targets)
+    bank.backward(0, loss)
+    bank.finish_backward()
     value = torch.nn.functional.cross_entropy(reference(inputs), targets)
     value.backward()
     assert loss.item() == pytest.approx(value.item(), abs=1e-6)
-    for name in ("weight", "bias"):
-        expected = getattr(reference, name).grad
-        found = model.parameters[name].grad
-        assert found is not None
-        torch.testing.assert_close(found[:classes], expected)
-        assert not found[classes:].any()
+    for name, parameter in reference.named_parameters():
+        torch.testing.assert_close(getattr(model.head, name).grad, parameter.grad)
 
 
 def test_distillation_is_a_cross_entropy_on_the_classes_of_the_teacher() -> None:
     outputs = torch.randn(6, 5, requires_grad=True)
     teacher = torch.randn(6, 3)
-    loss = OneLabel().distillation_loss(outputs.detach(), teacher)
+    loss = OneLabel().distillation_loss(outputs, teacher)
     value = -(teacher.softmax(1) * outputs[:, :3].log_softmax(1)).sum(1).mean()
-    value.backward()
     assert loss.item() == pytest.approx(value.item(), abs=1e-6)
-    found = output_gradient(outputs, lambda out: OneLabel().distillation_loss(out, teacher))
-    torch.testing.assert_close(found, outputs.grad)
+    (found,), (expected,) = (torch.autograd.grad(each, outputs) for each in (loss, value))
+    torch.testing.assert_close(found, expected)
 
 
 @pytest.mark.parametrize(("momentum", "weight_decay"), [(0.0, 0.0), (0.9, 0.0), (0.9, 0.01)])
@@ -64,11 +60,11 @@ def test_sgd_is_torchs(momentum: float, weight_decay: float) -> None:
 
 
 def test_a_growing_head_keeps_what_it_knows() -> None:
-    model = LinearProbe((4,), 3, _generator())
+    model = linear_probe((4,), 3, _generator())
     inputs = torch.randn(2, 4)
-    before = model.forward(inputs).clone()
-    model.grow(20, _generator(1))
-    after = model.forward(inputs)
+    before = model.predict(inputs)
+    model.add_classes(20, _generator(1))
+    after = model.predict(inputs)
     assert after.shape == (2, 20)
     torch.testing.assert_close(after[:, :3], before)
     assert model.macs == 80

@@ -15,7 +15,7 @@ from onward.budget import Budget
 from onward.checks import check_method, tiny_benchmark
 from onward.errors import OnwardError
 from onward.methods.finetune import Finetune
-from onward.models.linear import LinearProbe
+from onward.models.classifier import Classifier, linear_probe
 from onward.stored import stored
 from onward.tasks.many_labels import ManyLabels
 from onward.train.learner import GradientLearner
@@ -49,8 +49,8 @@ class _Scripted(ManyLabels):
 
 def judged(
     scores: list[float], recipe: Recipe = RECIPE, *, keeps_best: bool = False
-) -> tuple[Validation, LinearProbe, Budget]:
-    budget, model = Budget(), LinearProbe((3,), 2, generator())
+) -> tuple[Validation, Classifier, Budget]:
+    budget, model = Budget(), linear_probe((3,), 2, generator())
     view = shown(INPUTS, np.arange(10), LABELS, 2, budget)
     task = _Scripted(scores)
     made = Validation(view, model, task, budget, recipe, keeps_best=keeps_best, state={})
@@ -85,10 +85,10 @@ def test_the_weights_of_the_best_epoch_come_back_the_later_of_two() -> None:
     recipe = replace(RECIPE, patience=None)
     validation, model, budget = judged(scores, recipe, keeps_best=True)
     for epoch in range(len(scores)):
-        model.parameters["weight"].fill_(float(epoch))
+        model.head.weight.detach().fill_(float(epoch))
         validation.look()
     validation.settle()
-    assert model.parameters["weight"].unique().tolist() == [3.0]
+    assert model.head.weight.unique().tolist() == [3.0]
     assert validation.slowed == 1
     # Every look is paid for.
     assert budget.totals["macs"] == len(scores) * 10 * model.macs
@@ -169,7 +169,7 @@ def test_a_checkpoint_has_what_was_judged(tmp_path: Path) -> None:
 
     found = load_state(tmp_path)["validation"]
     assert found["best"] is not None
-    assert found["weights"]["weight"].shape == (2, 8)
+    assert found["weights"]["head.weight"].shape == (2, 8)
 
 
 def test_what_came_later_leaves_old_recipes_alone() -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from onward.budget import Budget
 from onward.methods import MethodCard
 from onward.train.method import Method
-from onward.train.weights import copied, fitted
+from onward.train.weights import copied, fitted_to
 from onward.types import View
 
 if TYPE_CHECKING:
@@ -31,9 +31,10 @@ class HalfBack(Method):
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Mix the weights with those before."""
-        before = fitted(self._before, model.parameters) if self._before else copied(model)
-        for name, parameter in model.parameters.items():
-            parameter.copy_(before[name].lerp(parameter, self._share))
+        before = fitted_to(model, self._before) if self._before else copied(model)
+        for name, parameter in model.named_parameters():
+            weights = parameter.detach()
+            weights.copy_(before[name].lerp(weights, self._share))
         self._before = copied(model)
 
 

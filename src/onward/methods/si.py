@@ -45,7 +45,7 @@ class SI(Anchored):
     CLEAR.
     """
 
-    step_state = ("_work", "_moved", "_before", "_slope")
+    step_state = ("_work", "_moved", "_before", "_gradients")
     saved = (*Anchored.saved, *step_state)
 
     def __init__(

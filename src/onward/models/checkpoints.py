@@ -131,7 +131,9 @@ def fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
 def load_backbone(
     backbone: nn.Module,
     path: Path,
-    convert: Callable[[Weights, nn.Module], Weights] = lambda weights, backbone: weights,
+    *,
+    of: str,
+    convert: Callable[[Weights, nn.Module], Weights] | None = None,
 ) -> None:
     """Load a file's weights into a backbone; those of its last layer are left out.
 
@@ -144,12 +146,16 @@ def load_backbone(
         The network without its last layer.
     path
         The file.
+    of
+        What the network is called in messages.
     convert
         Returns weights under the backbone's own names.
     """
-    read, own = convert(unwrapped(read_weights(path)), backbone), backbone.state_dict()
+    read, own = unwrapped(read_weights(path)), backbone.state_dict()
+    if convert is not None:
+        read = convert(read, backbone)
     inner = {n: v for n, v in read.items() if n in own or not n.startswith(_LAST_LAYERS)}
-    require_fit(backbone, inner, path, of=type(backbone).__name__)
+    require_fit(backbone, inner, path, of=of)
     counts = {n: v for n, v in own.items() if n.endswith(_COUNT)}
     backbone.load_state_dict({**inner, **counts})
 

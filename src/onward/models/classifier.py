@@ -46,6 +46,8 @@ class Classifier(Model):
         A file with the weights that the backbone starts from.
     convert
         Returns the weights of a file under the backbone's own names.
+    name
+        What the model is called in messages; by default, what its backbone is an instance of.
     """
 
     def __init__(
@@ -60,9 +62,10 @@ class Classifier(Model):
         preprocess: nn.Module | None = None,
         weights: str | None = None,
         convert: Callable[[Weights, nn.Module], Weights] | None = None,
+        name: str | None = None,
     ) -> None:
         super().__init__()
-        self._make_backbone, self._convert = make_backbone, convert
+        self._make_backbone, self._convert, self._name = make_backbone, convert, name
         self._weights = None if weights is None else Path(weights).expanduser()
         self.preprocess = nn.Identity() if preprocess is None else preprocess
         self.backbone = self._new_backbone(generator)
@@ -94,7 +97,7 @@ class Classifier(Model):
     @property
     def is_linear_probe(self) -> bool:
         """Whether it is a linear layer on the inputs, and nothing else."""
-        return isinstance(self.backbone, nn.Identity) and isinstance(self.head, LinearHead)
+        return self._has_no_backbone and isinstance(self.head, LinearHead)
 
     def init_weights(self, generator: torch.Generator) -> None:
         """Initialize all weights anew, or load those of the file again."""
@@ -124,11 +127,15 @@ class Classifier(Model):
 
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the features, in evaluation mode."""
-        if isinstance(self.backbone, nn.Identity):
+        if self._has_no_backbone:
             return inputs
         with self.evaluating():
             found = [self.backbone(self.preprocess(part)) for part in few(inputs, self._at_once)]
         return torch.cat(found)
+
+    @property
+    def _has_no_backbone(self) -> bool:
+        return all(isinstance(part, nn.Identity) for part in (self.preprocess, self.backbone))
 
     @property
     def _at_once(self) -> int:
@@ -150,7 +157,8 @@ class Classifier(Model):
         with drawing_from(generator):
             backbone = self._make_backbone()
         if self._weights is not None:
-            load_backbone(backbone, self._weights, *([self._convert] if self._convert else []))
+            called = self._name or type(backbone).__name__
+            load_backbone(backbone, self._weights, of=called, convert=self._convert)
         # Images come with their colours last, and convolutions are faster that way too.
         return backbone.to(memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
 
@@ -237,6 +245,7 @@ def image_classifier(
         preprocess=preprocess,
         weights=weights,
         convert=convert,
+        name=name,
     )
 
 
@@ -258,13 +267,14 @@ def feature_count(backbone: nn.Module, sample: torch.Tensor) -> int:
             f"{type(error).__name__}: {str(error).rstrip('.')}. Choose another size of the images, "
             "or correct it"
         ) from error
-    found = tuple(features.shape) if isinstance(features, torch.Tensor) else type(features).__name__
-    if not isinstance(found, tuple) or len(found) != 2 or found[0] != 1 or not found[1]:
+    is_tensor = isinstance(features, torch.Tensor)
+    if not is_tensor or features.ndim != 2 or len(features) != 1 or not features.shape[1]:
+        found = f"the shape {tuple(features.shape)}" if is_tensor else type(features).__name__
         raise OnwardError(
             "expected a backbone that returns one row of features per sample, found "
-            f"{found} for an input of the shape {shape}. Flatten or pool its outputs"
+            f"{found} for one input. Flatten or pool its outputs"
         )
-    return int(found[1])
+    return int(features.shape[1])
 
 
 def linear_probe(

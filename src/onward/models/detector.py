@@ -167,7 +167,9 @@ class Detector(Model):
 
     def _set_classes(self, classes: int) -> None:
         last = self.net.roi_heads.box_predictor
-        new = type(last)(last.cls_score.in_features, classes + 1)
+        # The weights of a teacher are drawn to be overwritten: that must not advance the generator.
+        with torch.random.fork_rng(devices=[]):
+            new = type(last)(last.cls_score.in_features, classes + 1)
         self.net.roi_heads.box_predictor = new.to(last.cls_score.weight.device)
 
     def _scaled(self, height: int, width: int) -> tuple[int, int]:

@@ -84,6 +84,7 @@ def file_classifier(
         head=head,
         preprocess=preprocess,
         weights=weights,
+        name=name,
     )
 
 

@@ -18,6 +18,8 @@ Loss = Callable[[Any, torch.Tensor], torch.Tensor]
 """Of outputs and targets of a batch, its mean loss."""
 # Numbers in the gradients of the samples that are computed together.
 _NUMBERS_AT_ONCE = 2**26
+# Layers that keep samples apart, whose squares need no more than a matrix product.
+_DENSE = (nn.Identity, nn.Linear, nn.ReLU)
 
 
 def fisher_diagonal(
@@ -37,25 +39,23 @@ def fisher_diagonal(
     loss
         The mean loss of a batch.
     """
-    if isinstance(model, Spread):
-        share = model.share(len(inputs))
-        squares = fisher_diagonal(model.inner, inputs[share], targets[share], loss)
-        summed = model.sum_over_ranks([*squares.values()], len(inputs))
-        return dict(zip(squares, summed, strict=True))
-    if isinstance(model, Wrapped):
-        return fisher_diagonal(model.inner, inputs, targets, loss)
-    with model.evaluating(), torch.enable_grad():
-        if model.is_detector:
-            squares = _of_detector(model, inputs, targets, loss)
-        elif _is_dense(model):
-            squares = _of_linear_layers(model, inputs, targets, loss)
+    inner = model
+    while isinstance(inner, Wrapped):
+        inner = inner.inner
+    share = model.share(len(inputs)) if isinstance(model, Spread) else slice(None)
+    with inner.evaluating(), torch.enable_grad():
+        if inner.is_detector:
+            squares = _of_detector(inner, inputs, targets, loss)
         else:
+            # Of the whole batch, which a loss may compare; each process continues with its share.
             outputs = model.predict(inputs).requires_grad_()
             # The loss of a batch is a mean: times the number of samples, each has its own.
             (gradients,) = torch.autograd.grad(loss(outputs, targets) * len(inputs), outputs)
-            by = _by_vmap if isinstance(model, Classifier) else per_sample
-            squares = by(model, inputs, gradients)
+            squares = _of_samples(inner, inputs[share], gradients[share])
     model.clear_graph()
+    if isinstance(model, Spread):
+        summed = model.sum_over_ranks([*squares.values()], len(inputs))
+        return dict(zip(squares, summed, strict=True))
     return squares
 
 
@@ -66,7 +66,9 @@ def per_sample(
     squares, parameters = _zeros(model)
     for number in range(len(inputs)):
         one = slice(number, number + 1)
-        found = torch.autograd.grad(model(inputs[one]), parameters, gradients[one])
+        found = torch.autograd.grad(
+            model(inputs[one]), parameters, gradients[one], materialize_grads=True
+        )
         for total, gradient in zip(squares.values(), found, strict=True):
             total.addcmul_(gradient, gradient)
     return squares
@@ -80,10 +82,22 @@ def _of_detector(
     for number in range(len(inputs)):
         one = slice(number, number + 1)
         value = loss(model(inputs[one]), targets[one])
-        found = torch.autograd.grad(value, parameters, materialize_grads=True, allow_unused=True)
+        found = torch.autograd.grad(value, parameters, materialize_grads=True)
         for total, gradient in zip(squares.values(), found, strict=True):
             total.addcmul_(gradient, gradient)
     return squares
+
+
+def _of_samples(
+    model: Model, inputs: torch.Tensor, gradients: torch.Tensor
+) -> dict[str, torch.Tensor]:
+    """Return it in the fastest way, given the gradients at the outputs."""
+    # `functional_call` would leave other weights in a layer that has two names.
+    names = [len([*model.named_parameters(remove_duplicate=once)]) for once in (True, False)]
+    if not isinstance(model, Classifier) or len({*names}) > 1:
+        return per_sample(model, inputs, gradients)
+    by = _by_matrix_products if _is_dense(model) else _by_vmap
+    return by(model, inputs, gradients)
 
 
 def _zeros(model: Model) -> tuple[dict[str, torch.Tensor], list[torch.Tensor]]:
@@ -95,7 +109,7 @@ def _by_vmap(
     model: Classifier, inputs: torch.Tensor, gradients: torch.Tensor
 ) -> dict[str, torch.Tensor]:
     """Return it by `torch.func`, so many samples at a time as fit in memory."""
-    weights = {name: p.detach() for name, p in model.named_parameters()}
+    weights = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
     buffers = dict(model.named_buffers())
 
     def of_one(weights: dict[str, torch.Tensor], one: Any, gradient: torch.Tensor) -> torch.Tensor:
@@ -113,20 +127,22 @@ def _by_vmap(
     return squares
 
 
-def _is_dense(model: Model) -> bool:
-    """Whether all parameters belong to linear layers on rows of features."""
+def _is_dense(model: Classifier) -> bool:
+    """Whether it is a sequence of linear layers on rows of features, all of which are trained."""
+    below = model.backbone
+    layers = [model.preprocess, *(below if isinstance(below, nn.Sequential) else (below,))]
     return (
-        isinstance(model, Classifier)
-        and all(
-            isinstance(module, nn.Linear | LinearHead) or not [*module.parameters(recurse=False)]
-            for module in model.modules()
-        )
-        and isinstance(model.preprocess, nn.Identity)
+        isinstance(model.head, LinearHead)
+        and all(type(layer) in _DENSE for layer in layers)
+        # A ReLU in place overwrites what the layer before it returned.
+        and not any(getattr(layer, "inplace", False) for layer in layers)
+        and all(layer.bias is not None for layer in layers if isinstance(layer, nn.Linear))
+        and all(parameter.requires_grad for parameter in model.parameters())
     )
 
 
-def _of_linear_layers(
-    model: Model, inputs: torch.Tensor, targets: torch.Tensor, loss: Loss
+def _by_matrix_products(
+    model: Classifier, inputs: torch.Tensor, gradients: torch.Tensor
 ) -> dict[str, torch.Tensor]:
     """Return it by one matrix product a layer: Σ (g xᵀ)² = (g²)ᵀ x² for outputs' gradients g.
 
@@ -136,8 +152,7 @@ def _of_linear_layers(
     layers = {n: m for n, m in model.named_modules() if isinstance(m, nn.Linear | LinearHead)}
     with _recorded(layers) as seen:
         outputs = model(inputs)
-        results = [seen[name][1] for name in layers]
-        found = torch.autograd.grad(loss(outputs, targets) * len(inputs), results)
+    found = torch.autograd.grad(outputs, [seen[name][1] for name in layers], gradients)
     squares = {}
     for name, gradient in zip(layers, found, strict=True):
         squared = gradient.square()

@@ -81,8 +81,9 @@ class GradientCache(Wrapped):
                 for tensor, gradient in continued
                 if gradient is not None and tensor.requires_grad
             ]
-            tensors, gradients = zip(*pairs, strict=True)
-            torch.autograd.backward(tensors, gradients)
+            if pairs:  # a loss may depend on parameters alone
+                tensors, gradients = zip(*pairs, strict=True)
+                torch.autograd.backward(tensors, gradients)
         self.clear_graph()
 
     def clear_graph(self) -> None:

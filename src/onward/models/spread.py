@@ -79,9 +79,6 @@ class Spread(Wrapped):
 
     def continue_backward(self) -> None:
         """Add the gradient of the whole batch to all parameters."""
-        # What the loss has of parameters directly is the same in every process, and not added up.
-        direct = {name: p.grad for name, p in self.inner.named_parameters()}
-        self.inner.zero_grad()
         share = self._crew.share(self._samples)
         pairs = [(self._own_outputs, self._outputs.grad)]
         if self._features is not None:
@@ -91,6 +88,11 @@ class Spread(Wrapped):
             for tensor, gradient in pairs
             if gradient is not None and tensor.requires_grad
         ]
+        if not continued:  # the loss depends on parameters alone
+            return
+        # What the loss has of parameters directly is the same in every process, and not added up.
+        direct = {name: p.grad for name, p in self.inner.named_parameters()}
+        self.inner.zero_grad()
         tensors, gradients = zip(*continued, strict=True)
         torch.autograd.backward(tensors, gradients)
         self.inner.continue_backward()

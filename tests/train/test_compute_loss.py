@@ -1,5 +1,6 @@
 """A loss is any scalar that autograd can differentiate."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,56 +13,76 @@ from torch.nn import functional
 import onward
 from onward.checks import tiny_benchmark
 from onward.errors import OnwardError
+from onward.models.probe_bank import side_by_side
 from onward.tasks.one_label import OneLabel
-from onward.train.backward import loss_gradient, output_gradient
-from onward.train.method import Batch
+from onward.train.method import Batch, require_scalar
 from onward.turns import Event
 
 MODELS = ("linear", "linear-cosine", "mlp", "resnet32")
 
 
 def batch_of(name: str) -> Batch:
+    model, inputs = made(name).train(), inputs_for(name)
+    return Batch(model, inputs, model(inputs), targets_for(), 4, np.arange(6))
+
+
+def step(name: str, compute_loss: Callable[[Batch], torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the gradients that a training step computes, by parameter."""
     model, inputs = made(name), inputs_for(name)
+    bank = side_by_side([model])
     with torch.no_grad():
-        outputs = model.forward(inputs)
-    return Batch(model, inputs, outputs, targets_for(), 4, np.arange(6))
+        bank.forward(inputs)
+        batch = Batch(model, inputs, bank.outputs(0), targets_for(), 4, np.arange(6))
+        with torch.enable_grad():
+            loss = compute_loss(batch)
+        bank.backward(0, loss)
+        bank.finish_backward()
+    return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+
+
+def cross_entropy(batch: Batch) -> torch.Tensor:
+    return functional.cross_entropy(batch.outputs, batch.targets)
+
+
+def squares(model: torch.nn.Module) -> torch.Tensor:
+    return torch.stack([p.square().sum() for p in model.parameters()]).sum()
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_penalty_on_parameters_is_part_of_the_gradient(name: str) -> None:
     batch = batch_of(name)
-    model = batch.model
-
-    def compute_loss(batch: Batch) -> torch.Tensor:
-        penalty = sum(p.square().sum() for p in batch.model.parameters.values())
-        return functional.cross_entropy(batch.outputs, batch.targets) + 3 * penalty
-
-    with torch.no_grad():
-        plain = output_gradient(
-            batch.outputs, lambda out: functional.cross_entropy(out, batch.targets)
-        )
-        model.backward(plain)
-        expected = {
-            name: p.grad + 6 * p for name, p in model.parameters.items() if p.grad is not None
-        }
-        gradient = loss_gradient(compute_loss, batch)
-        model.backward(gradient.outputs, gradient.features)
-        gradient.add_parameter_terms(model)
-    torch.testing.assert_close(gradient.outputs, plain)
-    assert expected.keys() == model.parameters.keys()
-    for parameter, reference in expected.items():
-        torch.testing.assert_close(model.parameters[parameter].grad, reference)
-        assert not model.parameters[parameter].requires_grad
+    names, parameters = zip(*batch.model.named_parameters(), strict=True)
+    plain = torch.autograd.grad(cross_entropy(batch), parameters)
+    found = step(name, lambda batch: cross_entropy(batch) + 3 * squares(batch.model))
+    assert found.keys() == set(names)
+    for parameter, weights, gradient in zip(names, parameters, plain, strict=True):
+        torch.testing.assert_close(found[parameter], gradient + 6 * weights.detach())
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["mlp", "mlp-cosine", "resnet32"])
 def test_a_loss_of_features_reaches_what_lies_below(name: str) -> None:
     batch = batch_of(name)
-    pull = torch.randn(batch.model.features.shape, generator=generator(2))
-    gradient = loss_gradient(lambda batch: (batch.features * pull).sum(), batch)
-    assert gradient.features is not None
-    torch.testing.assert_close(gradient.features, pull)
-    assert not gradient.outputs.any()
+    pull = torch.randn(batch.features.shape, generator=generator(2))
+    names, parameters = zip(*batch.model.named_parameters(), strict=True)
+    below = [n.startswith("backbone.") for n in names]
+    expected = torch.autograd.grad(
+        (batch.features * pull).sum(), parameters, allow_unused=True, retain_graph=True
+    )
+    assert [gradient is not None for gradient in expected] == below
+    found = step(name, lambda batch: (batch.features * pull).sum())
+    for parameter, gradient in zip(names, expected, strict=True):
+        if gradient is not None:
+            torch.testing.assert_close(found[parameter], gradient)
+        else:
+            assert not found.get(parameter, torch.zeros(1)).any()
+
+
+@pytest.mark.parametrize("name", ["linear", "linear-cosine"])
+def test_a_loss_of_features_changes_nothing_where_nothing_lies_below(name: str) -> None:
+    plain = step(name, cross_entropy)
+    found = step(name, lambda batch: cross_entropy(batch) + batch.features.square().sum())
+    assert plain.keys() == found.keys()
+    assert all(torch.equal(found[parameter], plain[parameter]) for parameter in plain)
 
 
 def test_replayed_samples_are_marked() -> None:
@@ -79,8 +100,7 @@ class Held(onward.Method):
     """Finetuning with a strong penalty on large weights."""
 
     def compute_loss(self, batch: Batch) -> torch.Tensor:
-        penalty = sum(p.square().sum() for p in batch.model.parameters.values())
-        return super().compute_loss(batch) + 0.1 * penalty
+        return super().compute_loss(batch) + 0.1 * squares(batch.model)
 
 
 def weights_of(method: type[onward.Method]) -> torch.Tensor:
@@ -89,7 +109,7 @@ def weights_of(method: type[onward.Method]) -> torch.Tensor:
     def watch(event: Event) -> None:
         if event.kind == "learned":
             learner: Any = event.learner
-            found.append(torch.cat([p.flatten() for p in learner._model.parameters.values()]))
+            found.append(torch.cat([p.detach().flatten() for p in learner._model.parameters()]))
 
     onward.run(tiny_benchmark(), method, watch=watch)
     return found[-1]
@@ -115,7 +135,7 @@ def test_a_penalty_in_the_loss_holds_weights() -> None:
 )
 def test_what_cannot_be_minimised_is_refused(loss: Any, words: str) -> None:
     with pytest.raises(OnwardError, match=words):
-        loss_gradient(loss, batch_of("linear"))
+        require_scalar(loss(batch_of("linear")))
 
 
 def test_a_wrong_loss_keeps_what_was_learned_before(tmp_path: Path) -> None:
@@ -136,6 +156,7 @@ def test_a_wrong_loss_keeps_what_was_learned_before(tmp_path: Path) -> None:
 
 def test_the_gradient_of_the_task_loss_is_softmax_minus_one_hot() -> None:
     outputs, targets = torch.randn(5, 3, generator=generator()), torch.tensor([0, 2, 1, 1, 0])
-    found = output_gradient(outputs, lambda out: OneLabel().loss(out, targets))
+    outputs.requires_grad_()
+    (found,) = torch.autograd.grad(OneLabel().loss(outputs, targets), outputs)
     expected = (outputs.softmax(1) - torch.eye(3)[targets]) / 5
     torch.testing.assert_close(found, expected)
