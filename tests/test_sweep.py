@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from onward.benchmarks import Source
-from onward.errors import MethodImportError
+from onward.errors import FileImportError
 from onward.failures import RunsFailedError
 from onward.learners import choose
 from onward.results.check import check_folder
@@ -169,7 +169,7 @@ def test_a_method_file_that_cannot_be_imported_fails_its_own_runs_only(tmp_path:
     with pytest.raises(RunsFailedError, match="2 of 4 runs failed") as found:
         sweep(jobs, tmp_path / "out")
     assert [record.spec.seed for record in found.value.records] == [0, 1]
-    assert [failed.error for failed in found.value.failed] == ["MethodImportError"] * 2
+    assert [failed.error for failed in found.value.failed] == ["FileImportError"] * 2
     assert "broken.py, line 1, cannot be imported: ModuleNotFoundError" in str(found.value)
     assert found.value.exit_code == 2
 
@@ -215,5 +215,5 @@ def test_exit_or_exception_without_text_fails_its_own_run_only(
 
 def test_exit_at_import_of_a_method_file_is_an_import_error(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text("raise SystemExit(0)")
-    with pytest.raises(MethodImportError, match="cannot be imported: SystemExit"):
+    with pytest.raises(FileImportError, match="cannot be imported: SystemExit"):
         choose(f"{tmp_path / 'script.py'}:Any")

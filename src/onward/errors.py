@@ -23,8 +23,8 @@ class DivergedError(OnwardError):
     """A model's numbers are no longer finite: its training went wrong, and nothing else."""
 
 
-class MethodImportError(OnwardError):
-    """The Python file of a method raised an exception when it was imported."""
+class FileImportError(OnwardError):
+    """The Python file of a method or of a model raised an exception when it was imported."""
 
 
 class DamagedFolderError(OnwardError):

@@ -25,24 +25,19 @@ True
 """
 
 import copy
-import hashlib
-import importlib.util
 import inspect
-import sys
-import traceback
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from onward.budget import REPORTED, Budget
-from onward.errors import MethodImportError, OnwardError, unknown
+from onward.errors import OnwardError
 from onward.fit import misfit
 from onward.identity import UNKNOWN, fingerprint
 from onward.methods import METHODS
+from onward.python_files import file_class
 from onward.train.method import Method
 from onward.types import Array, Benchmark, Learner, LearnerFactory, Setting, View
 
@@ -147,17 +142,10 @@ def choose(
     if isinstance(method, Chosen):
         return method
     options = dict(options or {})
-    if isinstance(method, str) and ":" in method:
-        path, name = method.rsplit(":", 1)
-        found = _from_file(Path(path), name)
-        # The whole file counts: a method may use anything that stands beside it.
-        digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
-        return _of_object(found, options, name, digest, benchmark)
+    if isinstance(method, str) and (":" in method or method.endswith(".py")):
+        found = file_class(method, "--method")
+        return _of_object(found.load(), options, found.name, found.digest, benchmark)
     if isinstance(method, str):
-        if method.endswith(".py"):
-            raise OnwardError(
-                f"expected a class of a file, found {method!r} alone. Write {method}:ClassName"
-            )
         card = METHODS.find(method)
         _require_fit(method, card.needs, benchmark)
         _require_known(card.make, options)
@@ -290,48 +278,6 @@ def _make(kind: type, options: Mapping[str, Any], setting: Setting) -> Any:
     except TypeError as error:
         raise _options_error(kind, error) from error
     return kind(**told, **options)
-
-
-def _from_file(path: Path, name: str) -> Any:
-    if not path.is_file():
-        raise OnwardError(
-            f"expected a Python file before the colon, found none at {path}. "
-            "Write --method path/to/file.py:Name"
-        )
-    module = _load(path)
-    if not hasattr(module, name):
-        known = [key for key, value in vars(module).items() if isinstance(value, type)]
-        raise unknown(f"class in {path}", name, known or ["(no class)"], f"the file {path}")
-    return getattr(module, name)
-
-
-def _load(path: Path) -> ModuleType:
-    name = f"onward_user_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise OnwardError(f"expected a Python file, found {path}, which Python cannot import")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    # As for a script: what lies beside the file can be imported.
-    sys.path.insert(0, str(path.resolve().parent))
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # whatever it is, the file is to be fixed
-        where = f"{path}, line {_line(error, spec.origin)}"
-        raise MethodImportError(
-            f"{where}, cannot be imported: {type(error).__name__}: {error}"
-        ) from error
-    finally:
-        sys.path.remove(str(path.resolve().parent))
-    return module
-
-
-def _line(error: BaseException, file: str | None) -> int | None:
-    """Return the last line of a file that an error came through."""
-    if isinstance(error, SyntaxError) and error.filename == file:
-        return error.lineno
-    frames = traceback.extract_tb(error.__traceback__)
-    return next((at.lineno for at in reversed(frames) if at.filename == file), None)
 
 
 def name_of(found: Any) -> str:

@@ -26,6 +26,7 @@ from onward.errors import (
 from onward.exam import Exam, Test, due_tests, static_tests
 from onward.failures import FailedRun
 from onward.learners import UNKNOWN, Chosen, choose, require_metered, require_shared_out
+from onward.models.stored_recipe import stored_recipe
 from onward.results.cost import Meter, environment
 from onward.results.folder import folder_of, write_traceback
 from onward.results.followed import open_for_all
@@ -164,7 +165,7 @@ class Loop:
             task=benchmark.task.name,
             protocol=stored(benchmark.protocol),
             recipe_name=benchmark.recipe,
-            recipe=stored(recipe),
+            recipe=stored_recipe(recipe),
             recipe_changes=dict(benchmark.recipe_changes),
             method=chosen.name,
             method_options=dict(chosen.options),

@@ -15,6 +15,7 @@ from onward.errors import OnwardError, unknown
 from onward.failures import FailedRun, RunsFailedError
 from onward.files import storage, write_atomic
 from onward.learners import choose
+from onward.models.stored_recipe import stored_recipe
 from onward.results.record import RunRecord
 from onward.results.schema import Stored
 from onward.stored import stored
@@ -271,7 +272,7 @@ def _what_counts(source: Source, method: str, grid: Iterable[str]) -> dict[str, 
     """Return what the settings of a tuning depend on, by the word for it."""
     benchmark = benchmark_of(source)
     chosen = choose(method, None, benchmark)
-    recipe = stored(benchmark.recipes[benchmark.recipe])
+    recipe = stored_recipe(benchmark.recipes[benchmark.recipe])
     found = {
         "benchmark": benchmark.name,
         "data": benchmark.raw.digest,

@@ -234,7 +234,7 @@ def test_a_hierarchy_file_in_place_of_the_released_one(miniature: str, tmp_path:
         ({"protocol": "streaming"}, "unknown protocol of iirc"),
         ({"recipe": "gpu"}, "unknown recipe"),
         ({"model": "mlp"}, "a model that reads images, found mlp"),
-        ({"model": "resnet"}, "unknown model of iirc"),
+        ({"model": "resnet"}, "unknown model 'resnet'"),
         ({"validation": 0.7}, "share validation"),
         ({"new_classes": True}, "one label"),
     ],

@@ -1,7 +1,10 @@
 """The recipes of IIRC are those of its paper and its released configurations."""
 
+from dataclasses import replace
+
 import pytest
 
+import onward
 from onward.benchmarks.iirc_recipes import RECIPES, published_changes, recipes_for
 from onward.errors import OnwardError
 
@@ -42,4 +45,10 @@ def test_the_quick_recipes_do_not_wait() -> None:
 
 def test_an_unknown_model_is_told_the_nearest() -> None:
     with pytest.raises(OnwardError, match="Did you mean 'resnet32'"):
-        recipes_for("resnet33")
+        onward.load("iirc", data="emoji", features="image", model="resnet33")
+
+
+def test_a_model_that_iirc_does_not_have_is_trained_like_its_own() -> None:
+    other = recipes_for("convnet", like="resnet50")
+    assert other["paper"].model == "convnet"
+    assert replace(other["paper"], model="resnet50") == RECIPES["resnet50"]["paper"]

@@ -16,6 +16,7 @@ from cifar_miniature import write_cifar
 from clear_miniature import write_old
 from terminal import Terminal
 from tic_miniature import encoded, made
+from user_modules import MODULES
 from your_tables import COLUMNS, points, write_csv, write_photos
 
 import onward
@@ -60,7 +61,12 @@ def _clear_images() -> Case:
     folder = write_old(Path("clear10"), features=())
     next(iter(folder.glob("labeled_images/1/*/*.png"))).unlink()
     asked = {"data": "clear10", "model": "resnet18", "size": 16, "missing": "skip"}
-    return Case("clear", asked)
+    return Case("clear", {**asked, "weights": _weights()}, ("weights.pth",))
+
+
+def _clear_module() -> Case:
+    Path("modules.py").write_text(MODULES)
+    return Case("clear", {"model": "modules.py:Shaped", "features": "image"})
 
 
 def _clear_backbone() -> Case:
@@ -81,7 +87,8 @@ def _iirc_emoji() -> Case:
 
 
 def _iirc_images() -> Case:
-    return Case("iirc", {"features": "image", "model": "resnet32"})
+    asked = {"features": "image", "model": "resnet32", "weights": _weights()}
+    return Case("iirc", asked, ("weights.pth",))
 
 
 def _iirc_cifar() -> Case:
@@ -164,7 +171,8 @@ def _yours() -> Case:
 def _yours_images() -> Case:
     write_photos(Path("album"))
     asked = {"data": "album/photos.parquet", **COLUMNS, "image_column": "path"}
-    return Case("yours", {**asked, "features": "image", "size": 16, "model": "convnet"})
+    others = {"features": "image", "size": 16, "model": "convnet", "weights": _weights()}
+    return Case("yours", {**asked, **others}, ("weights.pth",))
 
 
 def _any_benchmark() -> Case:
@@ -175,6 +183,7 @@ def _any_benchmark() -> Case:
 CASES = (
     _clear_official,
     _clear_images,
+    _clear_module,
     _clear_backbone,
     _iirc_emoji,
     _iirc_images,

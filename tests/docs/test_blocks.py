@@ -45,6 +45,7 @@ NOT_RUN = {
     "docs/howto/evaluate_clip.md": [
         "published weights and static tasks, which nothing here downloads"
     ],
+    "docs/howto/models.md": ["published weights, which nothing here downloads"],
     "docs/howto/official.md": [
         "hours, on the official download",
         "hours, on the official download",

@@ -32,7 +32,7 @@ from onward.benchmarks.clad_data import (
 )
 from onward.benchmarks.clad_recipes import OBJECT_RECIPES
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.parts import content_option, model_giving, numbers_of_classes, unusual
+from onward.benchmarks.parts import model_giving, numbers_of_classes, unusual, with_weights
 from onward.benchmarks.progress import reading_images
 from onward.data.cache import cache_folder
 from onward.data.clad_crops import crops
@@ -117,6 +117,7 @@ def load(
         drop_occluded=occluded,
         frames=frames_option(frames),
     )
+    recipes, started_from = with_weights(OBJECT_RECIPES.of(protocol, model), recipe, weights)
     return Benchmark(
         name="clad-c",
         data=name,
@@ -126,11 +127,11 @@ def load(
         raw=table,
         prepare=images_as_inputs,
         cut=partial(cut_drive, judge=judge),
-        recipes=OBJECT_RECIPES.of(protocol, model, weights),
+        recipes=recipes,
         recipe=recipe,
         files=(soda.folder, cache_folder()),
         # The size of the crops is always told.
-        options={"size": side, **asked, **content_option("weights", weights)},
+        options={"size": side, **asked, **started_from},
     )
 
 

@@ -28,7 +28,7 @@ from onward.benchmarks.clad_data import (
 )
 from onward.benchmarks.clad_recipes import BOX_RECIPES
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.parts import content_option, model_giving, unusual
+from onward.benchmarks.parts import model_giving, unusual, with_weights
 from onward.benchmarks.progress import reading_images
 from onward.data.cache import cache_folder
 from onward.data.clad_crops import Frames
@@ -87,6 +87,7 @@ def load(
         raise OnwardError(f"expected frames with boxes in {soda.folder}, found none")
     _require_tests(soda, images, judge)
     asked = unusual(load, size=size, judge=judge, frames=frames_option(frames))
+    recipes, started_from = with_weights(BOX_RECIPES.of(protocol, model), recipe, weights)
     return Benchmark(
         name="clad-d",
         data=name,
@@ -96,10 +97,10 @@ def load(
         raw=_table(soda, images, size),
         prepare=images_as_inputs,
         cut=partial(cut_domains, judge=judge),
-        recipes=BOX_RECIPES.of(protocol, model, weights),
+        recipes=recipes,
         recipe=recipe,
         files=(soda.folder, cache_folder()),
-        options=asked | content_option("weights", weights),
+        options=asked | started_from,
     )
 
 

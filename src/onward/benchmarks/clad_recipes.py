@@ -13,10 +13,12 @@ class Recipes:
     stream: Mapping[str, Recipe]
     joint: Mapping[str, Recipe]
 
-    def of(self, protocol: str, model: str | None, weights: str | None) -> Mapping[str, Recipe]:
-        """Return the recipes of a protocol, with another model or with weights to start from."""
+    def of(self, protocol: str, model: str | None) -> Mapping[str, Recipe]:
+        """Return the recipes of a protocol, maybe with another model."""
         found = self.joint if protocol == "joint" else self.stream
-        return {name: recipe.begun_with(model, weights) for name, recipe in found.items()}
+        return {
+            name: replace(recipe, model=model or recipe.model) for name, recipe in found.items()
+        }
 
 
 # Section 3.3: SGD, learning rate 0.01, no momentum, batches of ten.

@@ -24,7 +24,7 @@ from onward.benchmarks.clear_official import (
     load_official,
 )
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.parts import both_sides, folder_of, samples_at, unusual
+from onward.benchmarks.parts import both_sides, folder_of, samples_at, unusual, with_weights
 from onward.benchmarks.recipes import reads_images, recipes_for
 from onward.data.cache import cache_folder
 from onward.data.clear_listing import is_clear
@@ -80,20 +80,25 @@ def load(
     recipe
         ``paper``, or ``cpu``, which has fewer epochs.
     model
-        What is trained: ``linear`` or ``mlp`` on features, ``resnet18`` on images.
+        What is trained: ``linear`` or ``mlp`` on features, ``resnet18`` on images, or any other
+        classifier, see `onward.models.find_model`.
     features
         A type of features of the official data, see `load_official`; or ``image``, which is what
-        ``resnet18`` needs and takes by itself.
+        ``resnet18`` needs and takes by itself. A model from a file reads either.
     size
         The side of the official data's images in pixels, 224 by default.
     missing
         Whether official images that are not there ``stop`` the loading or are left out, ``skip``.
-    backbone, weights
-        A pre-trained encoder, see ``onward list backbones``, and the file or folder with its
-        weights: its features of the images take the place of all others.
+    backbone
+        A pre-trained encoder, see ``onward list backbones``, whose features of the images take the
+        place of all others.
+    weights
+        The file or folder with the weights of the backbone or, without one, with those that the
+        model starts from, see `weights_file`.
     """
+    on_images = reads_images(model, features)
     if backbone is not None:
-        if features is not None or size is not None or reads_images(model):
+        if features is not None or size is not None or on_images:
             raise OnwardError(
                 "expected no features, size or model of images beside a backbone, which reads them "
                 "in its own size and gives the features. Leave them out"
@@ -109,10 +114,9 @@ def load(
         rates = at_rate_of(backbone, images.recipes)
         images = replace(images, recipes=rates, options=others)
         return with_backbone(images, reader)
-    if weights is not None:
-        raise OnwardError("expected the backbone that these weights are for. Name it: --backbone")
-    recipes = recipes_for(model, PROTOCOLS[protocol])
-    if reads_images(model):
+    recipes = recipes_for(model, PROTOCOLS[protocol], features)
+    recipes, started_from = with_weights(recipes, recipe, weights)
+    if on_images:
         if features not in (None, IMAGE):
             raise OnwardError(
                 f"expected no features for {model}, which reads images, found {features!r}. Leave "
@@ -123,13 +127,13 @@ def load(
     if data != "emoji":
         folder = folder_of("clear", data)
         usual: dict[str, Any] = {
-            "features": IMAGE if reads_images(model) else default_features(folder),
-            "size": _SMALL if reads_images(model) and recipe == "cpu" else _SIDE,
+            "features": IMAGE if on_images else default_features(folder),
+            "size": _SMALL if on_images and recipe == "cpu" else _SIDE,
             "missing": "stop",
         }
         asked = {n: value for n, value in official.items() if value != usual[n]}
         made = load_official(folder, PROTOCOLS[protocol], recipes, recipe, **usual | official)
-        return replace(made, options=asked)
+        return replace(made, options=asked | started_from)
     images = official.pop("features", None) == IMAGE
     if official or features not in (None, IMAGE):
         found = ", ".join(official) or f"features {features}"
@@ -157,7 +161,7 @@ def load(
         recipes=recipes,
         recipe=recipe,
         files=(FOLDER, cache_folder()),
-        options={"features": IMAGE} if images else {},
+        options=({"features": IMAGE} if images else {}) | started_from,
     )
 
 

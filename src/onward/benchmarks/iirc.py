@@ -29,7 +29,7 @@ from onward.benchmarks.iirc_recipes import recipes_for
 from onward.benchmarks.iirc_stream import Plan, cut_iirc
 from onward.benchmarks.iirc_yours import split
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.parts import HASHED, model_giving, unusual
+from onward.benchmarks.parts import HASHED, model_giving, unusual, with_weights
 from onward.data.cache import cache_folder
 from onward.data.emoji_history import FOLDER
 from onward.errors import OnwardError
@@ -49,6 +49,7 @@ def load(
     recipe: str = "cpu",
     *,
     model: str | None = None,
+    weights: str | None = None,
     configuration: int | None = None,
     edition: str | None = None,
     incremental: bool = False,
@@ -76,7 +77,10 @@ def load(
         ``paper``, or ``cpu``, which has fewer epochs.
     model
         What is trained; by default ``mlp`` on features, ``resnet32`` on images of 32 pixels,
-        ``resnet50`` on larger ones.
+        ``resnet50`` on larger ones. Any other classifier is trained as these are, see
+        `onward.models.find_model`.
+    weights
+        A file or folder with the weights that the model starts from, see `weights_file`.
     configuration
         Which order of classes; by default that of the seed.
     edition
@@ -117,13 +121,16 @@ def load(
     kind, folder = recognised(data)
     require_own(kind, asked)
     reads_features = kind == "emoji" and features != IMAGE
-    recipes = recipes_for(model or (MODELS["cifar"] if features == IMAGE else MODELS[kind]))
-    if (model_giving("classes", recipes[recipe].model).reads == "numbers") != reads_features:
+    usual = MODELS["cifar"] if features == IMAGE else MODELS[kind]
+    model = model or usual
+    inputs = "numbers" if reads_features else "images"
+    if inputs not in model_giving("classes", model).reads:
         found = "features" if reads_features else "images"
         raise OnwardError(
-            f"expected a model that reads {found}, found {recipes[recipe].model}. Of emoji, mlp "
+            f"expected a model that reads {found}, found {model}. Of emoji, mlp "
             "reads features, all others read features=image"
         )
+    recipes, started_from = with_weights(recipes_for(model, like=usual), recipe, weights)
     plan = planned(kind, asked)
     table = read(kind, folder, plan, asked)
     # As many splits as there are orders of classes.
@@ -140,7 +147,7 @@ def load(
         recipes=recipes,
         recipe=recipe,
         files=(FOLDER, cache_folder()) if folder is None else (folder,),
-        options=asked | _identity(plan) if "hierarchy" in asked else asked,
+        options=asked | (_identity(plan) if "hierarchy" in asked else {}) | started_from,
     )
 
 

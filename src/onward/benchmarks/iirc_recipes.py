@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from onward.errors import unknown
 from onward.train.recipe import Recipe
 
 # The released configurations of IIRC-CIFAR: 140 epochs a period, twice as many in the first one,
@@ -70,8 +69,10 @@ def published_changes(model: str, method: str, protocol: str) -> Mapping[str, An
     return {**changes, **(_JOINT.get(model, {}) if protocol == "joint" else {})}
 
 
-def recipes_for(model: str) -> Mapping[str, Recipe]:
-    """Return the recipes by name of ``mlp`` on features, ``resnet32`` or ``resnet50`` on images."""
-    if model not in RECIPES:
-        raise unknown("model of iirc", model, RECIPES, "onward run --help")
-    return RECIPES[model]
+def recipes_for(model: str, like: str = "resnet32") -> Mapping[str, Recipe]:
+    """Return the recipes of a model by name; one that IIRC does not have is trained like another.
+
+    IIRC has ``mlp`` on features, ``resnet32`` and ``resnet50`` on images.
+    """
+    recipes = RECIPES[model if model in RECIPES else like]
+    return {name: replace(recipe, model=model) for name, recipe in recipes.items()}

@@ -2,7 +2,8 @@
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 
 from onward.errors import OnwardError, unknown
 from onward.files import file_digest
-from onward.models import MODELS, ModelCard
+from onward.models import MODELS, ModelCard, find_model
+from onward.models.pretrained_weights import weights_file
 from onward.seeds import Draws, draws
+from onward.train.recipe import Recipe
 from onward.types import Array, Rows, Samples, Split, Table, Undivided
 
 _GIVEN = {"classes": "names the class of a sample", "boxes": "finds boxes"}
@@ -33,7 +36,7 @@ def unusual(load: Callable[..., Any], **options: Any) -> dict[str, Any]:
 
 def model_giving(what: str, model: str) -> ModelCard:
     """Return a model that gives ``classes`` or ``boxes``, or say which do."""
-    card = MODELS.find(model)
+    card = find_model(model)
     if card.gives != what:
         others = [other.name for other in MODELS.values() if other.gives == what]
         raise OnwardError(
@@ -63,6 +66,27 @@ def content_option(name: str, file: str | None) -> dict[str, str]:
     if not path.is_file():
         raise OnwardError(f"expected a file with {name}, found none at {file}")
     return {name: f"{HASHED}{file_digest(path)[:16]}"}
+
+
+def with_weights(
+    recipes: Mapping[str, Recipe], recipe: str, weights: str | None
+) -> tuple[Mapping[str, Recipe], dict[str, str]]:
+    """Return recipes whose models start from weights, and the option that tells which, by content.
+
+    Parameters
+    ----------
+    recipes
+        Recipes by name.
+    recipe
+        The one in use, whose model they are for.
+    weights
+        A file, a folder, or ``pretrained``: see `weights_file`. None leaves recipes as they are.
+    """
+    if weights is None:
+        return recipes, {}
+    file = str(weights_file(recipes[recipe].model, weights))
+    options = content_option("weights", file)
+    return {name: replace(found, weights=file) for name, found in recipes.items()}, options
 
 
 def numbers_of_classes(names: Array, classes: tuple[str, ...]) -> NDArray[np.int64]:

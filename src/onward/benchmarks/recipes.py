@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from onward.benchmarks.clear_official import IMAGE
 from onward.benchmarks.parts import model_giving
 from onward.train.recipe import Recipe
 from onward.types import Protocol
@@ -47,18 +48,25 @@ RECIPES: Mapping[str, Mapping[str, Recipe]] = {
 _ONLINE = {"linear": ONLINE, "mlp": MLP_ONLINE, "resnet18": RESNET_ONLINE}
 
 
-def recipes_for(model: str, protocol: Protocol) -> Mapping[str, Recipe]:
+def recipes_for(
+    model: str, protocol: Protocol, features: str | None = None
+) -> Mapping[str, Recipe]:
     """Return the recipes of a model by name, as this protocol can use them.
 
     A model that CLEAR does not have is trained as ``resnet18`` is, if it reads images, and
-    otherwise as ``mlp``. Online there is one pass, whatever the recipe is called.
+    otherwise as ``mlp``; see `reads_images`. Online there is one pass, whatever the recipe is
+    called.
     """
-    like = model if model in RECIPES else ("resnet18" if reads_images(model) else "mlp")
+    like = model if model in RECIPES else ("resnet18" if reads_images(model, features) else "mlp")
     offline = RECIPES[like]
     found = offline if protocol.batch is None else dict.fromkeys(offline, _ONLINE[like])
     return {name: replace(recipe, model=model) for name, recipe in found.items()}
 
 
-def reads_images(model: str) -> bool:
-    """Whether a model that names the class of a sample reads images, or numbers."""
-    return model_giving("classes", model).reads == "images"
+def reads_images(model: str, features: str | None = None) -> bool:
+    """Whether a model that names the class of a sample reads images, or numbers.
+
+    A model that reads either reads images where these are the features: ``image``.
+    """
+    reads = model_giving("classes", model).reads
+    return reads == "images" or (reads == "numbers or images" and features == IMAGE)

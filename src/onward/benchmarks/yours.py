@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from onward.benchmarks.listed import Listed
-from onward.benchmarks.parts import unusual
+from onward.benchmarks.parts import unusual, with_weights
 from onward.benchmarks.recipes import reads_images, recipes_for
 from onward.benchmarks.yours_stream import cut_yours
 from onward.data.cache import cache_folder
@@ -51,6 +51,7 @@ def load(
     missing: str = "stop",
     day_first: bool | None = None,
     text_width: int = 512,
+    weights: str | None = None,
 ) -> Benchmark:
     """Load a table, a dataset or a folder of photos of your own, see ``docs/howto/your_data.md``.
 
@@ -68,7 +69,8 @@ def load(
     recipe
         ``cpu`` (30 epochs) or ``paper`` (CLEAR's 100 epochs).
     model
-        What is trained: ``linear`` or ``mlp`` on features, ``resnet18`` on images.
+        What is trained: ``linear`` or ``mlp`` on features, ``resnet18`` on images, or any other
+        classifier, see `onward.models.find_model`.
     time_column, label_column
         When a sample was made and what is to be predicted; by default ``time`` and ``label``.
     image_column
@@ -91,6 +93,8 @@ def load(
         How 03/04/2020 is meant, where the column does not say.
     text_width
         How many columns the words of texts share.
+    weights
+        A file or folder with the weights that the model starts from, see `weights_file`.
     """
     named = [feature_columns] if isinstance(feature_columns, str) else list(feature_columns)
     options = unusual(
@@ -109,8 +113,10 @@ def load(
         day_first=day_first,
         text_width=text_width,
     )
-    recipes = recipes_for(model, PROTOCOLS[protocol])
-    if reads_images(model):
+    on_images = reads_images(model, features)
+    recipes = recipes_for(model, PROTOCOLS[protocol], features)
+    recipes, started_from = with_weights(recipes, recipe, weights)
+    if on_images:
         features = IMAGE
     if features not in (HAND_MADE, IMAGE):
         raise unknown("features of yours", features, [HAND_MADE, IMAGE], "docs/howto/your_data.md")
@@ -150,7 +156,7 @@ def load(
         recipes=recipes,
         recipe=recipe,
         files=(path, cache_folder()),
-        options=options,
+        options=options | started_from,
     )
 
 

@@ -23,7 +23,7 @@ from onward.grid import grid
 from onward.memory import MEMORIES
 from onward.methods import METHODS, MethodCard
 from onward.metrics import METRICS, Metric
-from onward.models import MODELS
+from onward.models import MODEL_SOURCES, MODELS
 from onward.reproduce.plan import RECIPES
 from onward.reproduce.table import PaperTable
 from onward.reproduce.words import duration
@@ -120,9 +120,14 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         return _data()
     catalogue, told = _pictures() if kind is Kind.pictures else _CATALOGUES[kind]
     entries = [{"name": name, **told(entry)} for name, entry in catalogue.items()]
-    if not isinstance(catalogue, Catalogue):
-        return entries
-    origins = [catalogue.origin(name) or "" for name in catalogue]
+    origins = (
+        [catalogue.origin(name) or "" for name in catalogue]
+        if isinstance(catalogue, Catalogue)
+        else []
+    )
+    if kind is Kind.models:
+        entries += [{"name": name, "summary": what} for name, what in MODEL_SOURCES.items()]
+        origins += [""] * len(MODEL_SOURCES)
     if not any(origins):
         return entries
     return [entry | {"added by": by} for entry, by in zip(entries, origins, strict=True)]

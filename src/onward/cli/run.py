@@ -24,7 +24,7 @@ from onward.cli.runs import (
 )
 from onward.cli.source import with_source
 from onward.cli.voice import only_once
-from onward.errors import MethodImportError
+from onward.errors import FileImportError
 from onward.failures import RunsFailedError
 from onward.learners import choose, require_metered
 from onward.report.formats import to_json
@@ -82,7 +82,7 @@ def run(
     for name, its_own in sources.items():
         # A mistake in the command is refused before any run begins. An error in a method's file
         # fails the runs of that method only.
-        with contextlib.suppress(MethodImportError):
+        with contextlib.suppress(FileImportError):
             found = choose(name, options, benchmark_of(its_own))
             allowed = benchmark_of(its_own).protocol.limits_of(found.name, limits)
             require_metered(found, allowed, allow_unmetered=allow_unmetered)

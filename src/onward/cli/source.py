@@ -36,9 +36,17 @@ _LOADED = {
     "missing": _option(str, "If images are missing: stop, or skip and record it."),
     "day_first": _option(bool, "yours: how 03/04/2020 is meant.", "--day-first/--month-first"),
     "text_width": _option(int, "yours: how many columns words share. Default: 512."),
-    "model": _option(str, "What is trained: linear, mlp, convnet, resnet18, a detector, a CLIP…"),
+    "model": _option(
+        str,
+        "What is trained: a name of onward list models, timm:NAME, torchvision:NAME, or "
+        "path/to/file.py:Class.",
+    ),
     "backbone": _option(str, "clear: a pre-trained encoder for its images: onward list backbones."),
-    "weights": _option(str, "clear: the backbone's weights; clad, tic: those to start from."),
+    "weights": _option(
+        str,
+        "Weights to start from: a file, a folder of Hugging Face's, or pretrained; with "
+        "--backbone, the backbone's.",
+    ),
     "configuration": _option(int, "iirc: which order of classes. Default: that of the seed."),
     "edition": _option(str, "iirc, ImageNet: full or lite."),
     "incremental": _flag("incremental", "iirc: plain classes, no superclasses."),

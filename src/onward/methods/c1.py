@@ -10,7 +10,7 @@ from onward.errors import OnwardError
 from onward.fit import CLASS_ROWS, IMAGES
 from onward.memory import Shares
 from onward.methods.cwr import merged
-from onward.models import MODELS
+from onward.models import find_model
 from onward.train.every import Every
 from onward.train.kept import Kept, whole
 from onward.train.method import TrainingSet, number, yes_or_no
@@ -103,7 +103,7 @@ class C1(Rehearsal):
 
     def override_recipe(self, recipe: Recipe) -> Recipe:
         """Return the recipe with batches of five, mirrored images, and the side."""
-        usual = _SIDE if MODELS.find(recipe.model).of_imagenet else recipe.image_size
+        usual = _SIDE if find_model(recipe.model).of_imagenet else recipe.image_size
         side = usual if self._side is None else self._side or None
         return replace(recipe, batch_size=_NEW, augment="flip", image_size=side)
 
@@ -111,7 +111,7 @@ class C1(Rehearsal):
         """Learn whether heads are drawn anew."""
         super().begin(setting)
         if self._fresh is None:
-            self._fresh = MODELS.find(setting.recipe.model).of_imagenet
+            self._fresh = find_model(setting.recipe.model).of_imagenet
 
     def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each five of them five old ones."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from onward.budget import Budget
 from onward.fit import CLASS_OUTPUTS, CLASSES, IMAGES
 from onward.memory import Weighted
-from onward.models import MODELS
+from onward.models import find_model
 from onward.train.kept import Kept
 from onward.train.losses import smoothed
 from onward.train.method import Batch, TrainingSet, number
@@ -87,7 +87,7 @@ class C2(Rehearsal):
 
     def override_recipe(self, recipe: Recipe) -> Recipe:
         """Return the recipe with Adam, batches of four, and varied images."""
-        usual = _RATE if MODELS.find(recipe.model).of_imagenet else _RATE_AT_RANDOM
+        usual = _RATE if find_model(recipe.model).of_imagenet else _RATE_AT_RANDOM
         return replace(
             recipe,
             optimizer="adamw",

@@ -9,7 +9,7 @@ import numpy as np
 from onward.budget import Budget
 from onward.fit import CLASS_OUTPUTS, IMAGES, ONE_CLASS
 from onward.memory import Uncertain
-from onward.models import MODELS
+from onward.models import find_model
 from onward.seeds import Draws, draws
 from onward.train.augment import augmented, varied
 from onward.train.kept import Kept
@@ -121,7 +121,7 @@ class C3(Method):
     def override_recipe(self, recipe: Recipe) -> Recipe:
         """Return the recipe with its network's newer form, batches of ten, and varied images."""
         model = "resnet50d" if recipe.model == "resnet50" else recipe.model
-        usual = recipe.lr if MODELS.find(model).of_imagenet else _RATE_AT_RANDOM
+        usual = recipe.lr if find_model(model).of_imagenet else _RATE_AT_RANDOM
         return replace(
             recipe,
             model=model,

@@ -55,7 +55,7 @@ class CumulativeShares(Method):
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Keep all of the new samples until the next period comes."""
-        self._memory.admit(new.rows, new.labels, keep_optimizer_state=self._goes_on)
+        self._memory.admit(new.rows, new.labels, goes_on=self._goes_on)
         budget.hold(self._memory.rows)
         self._room -= len(new)
 

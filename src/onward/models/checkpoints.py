@@ -16,14 +16,20 @@ from onward.models.open_clip_loader import open_clip, quietly
 from onward.models.tensor_files import read_tensors
 from onward.models.weights_folder import WEIGHTS, read_card
 
+Weights = dict[str, Tensor]
+"""Tensors by name, as in a state dict."""
+
 # What published files wrap their weights in.
 _WRAPPERS = ("state_dict", "model", "model_state_dict")
 _PARALLEL = "module."
 # Layers of a ResNet that is a plain sequence of its parts.
 _NUMBERED = {"0": "conv1", "1": "bn1", "4": "layer1", "5": "layer2", "6": "layer3", "7": "layer4"}
 _NAMED = 3
-# What torchvision and timm call the last layer of a classifier.
-_LAST_LAYERS = ("fc.", "classifier.", "head.fc.", "head.weight", "head.bias", "heads.head.")
+# What torchvision and timm call the last layer of a classifier, and further outputs of training.
+_LAST_LAYERS = (
+    *("fc.", "classifier.", "head.", "heads.", "head_dist.", "last_linear.", "classif."),
+    *("aux1.", "aux2.", "AuxLogits."),
+)
 # How many batches a statistic was made of: files of early torch lack it, nothing reads it.
 _COUNT = "num_batches_tracked"
 
@@ -122,13 +128,32 @@ def fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
     network.load_state_dict({**weights, **counts}, assign=True)
 
 
-def load_backbone(backbone: nn.Module, path: Path, *, of: str) -> None:
-    """Load a file's weights into a backbone, which is called so, but for those of the last layer.
+def load_backbone(
+    backbone: nn.Module,
+    path: Path,
+    *,
+    of: str,
+    convert: Callable[[Weights, nn.Module], Weights] | None = None,
+) -> None:
+    """Load a file's weights into a backbone; those of its last layer are left out.
 
     The last layer has other classes. It is what the file has and the backbone lacks, by the names
     that torchvision and timm use.
+
+    Parameters
+    ----------
+    backbone
+        The network without its last layer.
+    path
+        The file.
+    of
+        What the network is called in messages.
+    convert
+        Returns weights under the backbone's own names.
     """
     read, own = unwrapped(read_weights(path)), backbone.state_dict()
+    if convert is not None:
+        read = convert(read, backbone)
     inner = {n: v for n, v in read.items() if n in own or not n.startswith(_LAST_LAYERS)}
     require_fit(backbone, inner, path, of=of)
     counts = {n: v for n, v in own.items() if n.endswith(_COUNT)}
@@ -140,21 +165,28 @@ def require_fit(network: nn.Module, weights: Mapping[str, Tensor], path: Path, *
     own = network.state_dict()
     missing = sorted(name for name in own.keys() - weights.keys() if not name.endswith(_COUNT))
     unexpected = sorted(name for name in weights.keys() - own.keys() if not name.endswith(_COUNT))
-    other = [n for n in own.keys() & weights.keys() if own[n].shape != weights[n].shape]
+    other = sorted(n for n in own.keys() & weights.keys() if own[n].shape != weights[n].shape)
     problems = [
         f"{len(names)} {what} ({', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)})"
         for names, what in (
             (missing, "missing"),
             (unexpected, "unexpected"),
-            (sorted(other), "of another shape"),
+            (other, "of another shape"),
         )
         if names
     ]
+    if other:
+        first = other[0]
+        problems.append(f"{first} is {_size(weights[first])} instead of {_size(own[first])}")
     if problems:
         raise OnwardError(
             f"expected the weights of {of} in {path}, found {'; '.join(problems)}. Is it the file "
             "of another network?"
         )
+
+
+def _size(tensor: Tensor) -> str:
+    return " x ".join(map(str, tensor.shape)) or "a number"
 
 
 def _renamed(name: str) -> str:

@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn import functional
 
 from onward.errors import OnwardError
+from onward.models.checkpoints import Weights, load_backbone
 from onward.models.heads import LinearHead, make_head
 from onward.models.model import Model
 from onward.models.pixels import Scale, normalised, scale_of
@@ -43,6 +44,8 @@ class Classifier(Model):
         What is done to inputs first, such as scaling the values of images.
     weights
         A file with the weights that the backbone starts from.
+    convert
+        Returns the weights of a file under the backbone's own names.
     name
         What the model is called in messages; by default, what its backbone is an instance of.
     """
@@ -58,10 +61,11 @@ class Classifier(Model):
         normal: bool = False,
         preprocess: nn.Module | None = None,
         weights: str | None = None,
+        convert: Callable[[Weights, nn.Module], Weights] | None = None,
         name: str | None = None,
     ) -> None:
         super().__init__()
-        self._make_backbone, self._name = make_backbone, name
+        self._make_backbone, self._convert, self._name = make_backbone, convert, name
         self._weights = None if weights is None else Path(weights).expanduser()
         self.preprocess = nn.Identity() if preprocess is None else preprocess
         self.backbone = self._new_backbone(generator)
@@ -71,16 +75,8 @@ class Classifier(Model):
         )
         sample = self._sample(shape)
         self.eval()
-        with torch.no_grad():
-            features = self.backbone(sample)
-        is_tensor = isinstance(features, torch.Tensor)
-        if not is_tensor or features.ndim != 2 or len(features) != 1 or not features.shape[1]:
-            found = f"the shape {tuple(features.shape)}" if is_tensor else type(features).__name__
-            raise OnwardError(
-                "expected a backbone that returns one row of features per sample, found "
-                f"{found} for one input. Flatten or pool its outputs"
-            )
-        self.head = make_head(head, features.shape[1], classes, generator, normal=normal)
+        width = feature_count(self.backbone, sample)
+        self.head = make_head(head, width, classes, generator, normal=normal)
         self._backbone_macs = forward_macs(self.backbone, sample)
 
     @property
@@ -167,9 +163,8 @@ class Classifier(Model):
         with drawing_from(generator):
             backbone = self._make_backbone()
         if self._weights is not None:
-            from onward.models.checkpoints import load_backbone
-
-            load_backbone(backbone, self._weights, of=self._name or type(backbone).__name__)
+            called = self._name or type(backbone).__name__
+            load_backbone(backbone, self._weights, of=called, convert=self._convert)
         # Images come with their colours last, and convolutions are faster that way too.
         return backbone.to(memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
 
@@ -241,6 +236,7 @@ def image_classifier(
     head: str = "linear",
     image_size: int | None = None,
     weights: str | None = None,
+    convert: Callable[[Weights, nn.Module], Weights] | None = None,
     normal: bool = False,
 ) -> Classifier:
     """Make a classifier of images stored as bytes."""
@@ -254,8 +250,37 @@ def image_classifier(
         normal=normal,
         preprocess=preprocess,
         weights=weights,
+        convert=convert,
         name=name,
     )
+
+
+def feature_count(backbone: nn.Module, sample: torch.Tensor) -> int:
+    """Return how many features a backbone gives for one sample, or say what it gives instead.
+
+    Examples
+    --------
+    >>> feature_count(nn.Linear(3, 8), torch.zeros(1, 3))
+    8
+    """
+    shape = tuple(sample.shape)
+    try:
+        with torch.no_grad():
+            features = backbone(sample)
+    except Exception as error:
+        raise OnwardError(
+            f"expected a backbone that reads an input of the shape {shape}, found that it raises "
+            f"{type(error).__name__}: {str(error).rstrip('.')}. Choose another size of the images, "
+            "or correct it"
+        ) from error
+    is_tensor = isinstance(features, torch.Tensor)
+    if not is_tensor or features.ndim != 2 or len(features) != 1 or not features.shape[1]:
+        found = f"the shape {tuple(features.shape)}" if is_tensor else type(features).__name__
+        raise OnwardError(
+            "expected a backbone that returns one row of features per sample, found "
+            f"{found} for one input. Flatten or pool its outputs"
+        )
+    return int(features.shape[1])
 
 
 def linear_probe(

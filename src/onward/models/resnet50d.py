@@ -6,12 +6,14 @@ from typing import Any
 import torch
 from torch import nn
 
+from onward.models.checkpoints import Weights
 from onward.models.classifier import Classifier, image_classifier
 from onward.models.pixels import IMAGENET
 from onward.models.shared import init_convolutions
 from onward.models.torchvision_resnet import resnet_backbone
 
 _STEM = 32
+_FIRST_SHORTCUT = "layer1.0.downsample."
 
 
 def resnet50d(
@@ -29,7 +31,14 @@ def resnet50d(
     Neural Networks, CVPR 2019.
     """
     return image_classifier(
-        _backbone, shape, classes, generator, name="ResNet-50-D", scale=IMAGENET, **options
+        _backbone,
+        shape,
+        classes,
+        generator,
+        name="ResNet-50-D",
+        scale=IMAGENET,
+        convert=_converted,
+        **options,
     )
 
 
@@ -55,3 +64,17 @@ def _backbone() -> nn.Module:
     init_convolutions(net, "fan_out")
     made: nn.Module = net
     return made
+
+
+def _converted(weights: Weights, backbone: nn.Module) -> Weights:
+    """Return weights of timm's resnet50d under the names that they have here.
+
+    In timm a layer that does nothing stands before the first shortcut's convolution.
+    """
+    if f"{_FIRST_SHORTCUT}2.weight" not in weights:
+        return weights
+    names = {f"{_FIRST_SHORTCUT}{number}.": f"{_FIRST_SHORTCUT}{number - 1}." for number in (1, 2)}
+    return {
+        next((n.replace(a, b, 1) for a, b in names.items() if n.startswith(a)), n): value
+        for n, value in weights.items()
+    }

@@ -1,12 +1,13 @@
 """What a run costs, and where it was made."""
 
+import contextlib
 import os
 import platform
 import resource
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 from onward.budget import REPORTED, Budget
 from onward.crew import crew
@@ -91,5 +92,13 @@ def environment() -> Environment:
         platform=f"{platform.system()} {platform.machine()}",
         cpus=os.cpu_count() or 1,
         processes=crew().size,
-        packages={name: version(name) for name in ("numpy", "pyarrow", "torch")},
+        packages=dict(_versions()),
     )
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    for name in ("numpy", "pyarrow", "torch"):
+        yield name, version(name)
+    for name in ("timm", "torchvision"):  # which define models, where they are installed
+        with contextlib.suppress(PackageNotFoundError):
+            yield name, version(name)

@@ -12,7 +12,7 @@ import torch
 from onward.budget import Budget, working
 from onward.crew import contained, crew
 from onward.errors import DamagedFolderError, OnwardError
-from onward.models import MODELS
+from onward.models import MODELS, find_model
 from onward.models.device import computing, require_precision, resolve_device
 from onward.models.gradient_cache import GradientCache
 from onward.models.model import Model, set_weights
@@ -191,7 +191,7 @@ class GradientLearner:
         return self._model
 
     def _new_model(self, classes: int) -> Model:
-        card, recipe = MODELS.find(self._recipe.model), self._recipe
+        card, recipe = find_model(self._recipe.model), self._recipe
         options = {name: getattr(recipe, name) for name in card.takes}
         for name in ("image_size", "weights", "grad_checkpointing"):
             if name not in card.takes and getattr(recipe, name):
