@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from onward.errors import OnwardError
 
-_DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
+_DEVICE = re.compile(r"[a-z]+(:\d+)?")
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,8 @@ def _name(source: Source) -> str:
 
 @functools.cache
 def _loaded(source: str) -> Benchmark:
-    return Source(**json.loads(source)).load()
+    found = json.loads(source)
+    return Source(**{**found, "hardware": Hardware(**found["hardware"])}).load()
 
 
 def _run(bundle: Sequence[Job], out: Path, watch: Watch) -> Sequence[RunRecord | FailedRun]:
