@@ -22,6 +22,7 @@ from onward.benchmarks import Source, retrained
 from onward.crew import contained, crew
 from onward.errors import OnwardError
 from onward.failures import FailedRun, RunsFailedError, all_or_raise
+from onward.hardware import Hardware
 from onward.results.record import RunRecord, load_record
 from onward.together import Variant, run_together
 from onward.turns import Event, Watch
