@@ -20,7 +20,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Untrained ones: what they are good for is not asked here."""
     out = tmp_path_factory.mktemp("weights")
     images = np.zeros((4, 16, 16, 3), np.uint8)
-    pretrain(Past(images, "nothing", "nothing"), replace(CPU, size=16, epochs=0), 0, out)
+    pretrain(Past(images, "nothing", "nothing"), replace(CPU, image_size=16, epochs=0), 0, out)
     return str(out)
 
 

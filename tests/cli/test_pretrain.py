@@ -29,14 +29,14 @@ def test_weights_are_written_once(
         "--training",
         "epochs=1",
         "--training",
-        "size=8",
+        "image_size=8",
         "--out",
         weights,
     )
     code, out, _ = onward(monkeypatch, capsys, *words)
     assert (code, "small on 1266 images (emoji of 2016-06-17)" in out) == (0, True)
     card = json.loads((weights / "card.json").read_text())
-    assert (card["recipe"]["epochs"], card["recipe"]["size"], len(card["loss_by_epoch"])) == (
+    assert (card["recipe"]["epochs"], card["recipe"]["image_size"], len(card["loss_by_epoch"])) == (
         1,
         8,
         1,

@@ -39,7 +39,7 @@ def pretrained_encoder(folder: Path) -> tuple[Encoder, int]:
     recipe = read_card(folder)["recipe"]
     encoder = empty_encoder(recipe["encoder"])
     fit(encoder.trunk, _safetensors(folder / WEIGHTS), folder / WEIGHTS)
-    return encoder, recipe["size"]
+    return encoder, recipe["image_size"]
 
 
 def published_resnet50(path: Path, prefixes: Sequence[str]) -> Encoder:

@@ -13,9 +13,9 @@ from torch.utils.data import DataLoader, Dataset
 from torch.utils.dlpack import from_dlpack
 
 from onward.errors import OnwardError
-from onward.models.device import explained
+from onward.models.device import computing, explained
 from onward.pairs import as_bytes
-from onward.types import View
+from onward.types import Hardware, View
 from onward.view import reader_of
 
 T = TypeVar("T")
@@ -32,6 +32,13 @@ def loading_with(workers: int) -> Iterator[None]:
         yield
     finally:
         _WORKERS.reset(token)
+
+
+@contextlib.contextmanager
+def computing_on(hardware: Hardware) -> Iterator[None]:
+    """Compute and load data as the hardware settings say."""
+    with computing(hardware.threads), loading_with(hardware.workers):
+        yield
 
 
 def batches(
