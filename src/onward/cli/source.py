@@ -116,7 +116,7 @@ def with_source(command: Callable[..., None]) -> Callable[..., None]:
 def with_data(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the argument DATA and the options of data, and hand it a `Source`."""
     data = Annotated[str, typer.Argument(help="emoji, street, clad, tic, or a file or folder.")]
-    chosen = {"protocol": _CHOSEN["protocol"], **_LOADED, **_HARDWARE}
+    chosen = {"protocol": _CHOSEN["protocol"], **_LOADED}
     options = [_keyword(name, kind) for name, kind in chosen.items()]
     return _extended(command, [_positional("data", data), *options], _source_of_data)
 

@@ -6,7 +6,7 @@ One item of the loader is one whole batch, so any number of workers gives the sa
 import contextlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch.utils.data import DataLoader, Dataset
@@ -18,7 +18,16 @@ from onward.pairs import as_bytes
 from onward.types import Hardware, View
 from onward.view import reader_of
 
+
+class Movable(Protocol):
+    """What can be moved to a device: a tensor, or something that has one."""
+
+    def to(self, device: torch.device, *, non_blocking: bool = False) -> Any:
+        """Return it on a device."""
+
+
 T = TypeVar("T")
+B = TypeVar("B", bound=Movable)
 _WORKERS: ContextVar[int] = ContextVar("workers", default=0)
 # Starting a process takes longer than reading fewer batches than this.
 _FEWEST_BATCHES = 4
@@ -42,13 +51,13 @@ def computing_on(hardware: Hardware) -> Iterator[None]:
 
 
 def batches(
-    read: Callable[[T], torch.Tensor],
+    read: Callable[[T], B],
     items: Iterable[T],
     count: int,
     device: torch.device,
     *,
     in_memory: bool = False,
-) -> Generator[tuple[T, torch.Tensor], None, None]:
+) -> Generator[tuple[T, B], None, None]:
     """Yield items with what is read for them, in order, on a device.
 
     Without workers a batch may be overwritten when the next one is read.
@@ -56,7 +65,8 @@ def batches(
     Parameters
     ----------
     read
-        Reads one batch. Workers call it, so it must not depend on what training changes.
+        Reads one batch: a tensor, or something with a method ``to`` as a tensor has it. Workers
+        call it, so it must not depend on what training changes.
     items
         What each batch is read from, one after the other.
     count
@@ -135,7 +145,7 @@ def view_batches(
 class _Reading(Dataset[Any]):
     """Reads one batch per item; an error of a user's data is returned, to be raised as it is."""
 
-    def __init__(self, read: Callable[[Any], torch.Tensor]) -> None:
+    def __init__(self, read: Callable[[Any], Movable]) -> None:
         self._read = read
 
     def __getitem__(self, item: Any) -> Any:

@@ -69,15 +69,17 @@ def pretrain(
     -------
     Whether it trained: False where the weights were complete.
     """
+    spec = _spec(past, recipe, seed)
+    if _is_complete(out, spec):
+        return False
+    # Before there is a folder: the device may not be there, or not compute in this precision.
+    moco = Moco(recipe, seed, resolve_device(hardware.device))
     with contextlib.ExitStack() as stack:
         with storage(out):
             stack.enter_context(locked(out / ".lock", on_wait))
-        spec = _spec(past, recipe, seed)
-        if (out / CARD).exists():
-            _require_same(read_card(out), spec, out)
+        if _is_complete(out, spec):
             return False
         remove_drafts(out / "checkpoint")
-        moco = Moco(recipe, seed, resolve_device(hardware.device))
         with computing_on(hardware):
             _train(past, moco, seed, out, spec, checkpoint_seconds, watch)
         shutil.rmtree(out / "checkpoint", ignore_errors=True)
@@ -131,6 +133,14 @@ def _train(
         write_atomic(out / WEIGHTS, weights)
         # Written last: with it, the weights are complete.
         write_atomic(out / CARD, json.dumps(card, indent=1).encode())
+
+
+def _is_complete(out: Path, spec: dict[str, Any]) -> bool:
+    """Return whether the weights are there; raise if they are others."""
+    if not (out / CARD).exists():
+        return False
+    _require_same(read_card(out), spec, out)
+    return True
 
 
 def _read(images: Column, recipe: MocoRecipe, seed: int, step: int) -> torch.Tensor:
