@@ -187,3 +187,23 @@ def test_the_state_of_another_version_is_refused(crops: list[torch.Tensor]) -> N
     state = {name: value for name, value in moco.state().items() if name != "optimizer"}
     with pytest.raises(DamagedFolderError, match="expected 'optimizer' in the saved state"):
         moco.restore(state)
+
+
+@pytest.mark.filterwarnings("ignore:.*copying from a non-meta parameter")
+@pytest.mark.parametrize("queue_size", [20, 0])
+def test_everything_is_on_the_device(crops: list[torch.Tensor], queue_size: int) -> None:
+    meta = torch.device("meta")  # it refuses to compute with tensors of the CPU
+    recipe = replace(SMALL, queue_size=queue_size, optimizer="rmsprop")
+    moco, other = Moco(recipe, seed=0), Moco(recipe, seed=0, device=meta)
+    moco.step(crops[0], 0.01)
+    other.restore(moco.state())
+    moved = crops[0].to(meta)
+    queries, keys = other._embedded(other._encoder_q, moved[0]), other._queue[:8]
+    logits, labels = other._logits(queries, keys if queue_size else queries)
+    assert logits.device == labels.device == other._queue.device == meta
+    functional.cross_entropy(logits, labels).backward()
+    with torch.no_grad():
+        other._optimizer.step(0.01)
+        other._update_key_encoder()
+        other._enqueue(queries)
+    assert {value.device for value in other._optimizer.state().values() if value.ndim} == {meta}

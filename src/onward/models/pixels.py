@@ -7,7 +7,7 @@ from onward.errors import OnwardError
 from onward.types import Array
 
 Scale = tuple[tuple[float, ...], tuple[float, ...]]
-"""Mean and deviation of images per colour, between 0 and 1."""
+"""Mean and deviation of images per channel, between 0 and 1."""
 IMAGENET: Scale = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 """Of ImageNet's photos."""
 ANY_IMAGES: Scale = ((0.5, 0.5, 0.5), (0.25, 0.25, 0.25))
