@@ -113,7 +113,7 @@ def test_a_loss_that_raises_leaves_the_gradients_of_the_others() -> None:
 def test_models_that_are_no_probes_of_one_width_share_the_batch_only(
     models: Callable[[], list[Model]],
 ) -> None:
-    assert isinstance(side_by_side(models()), OneByOne)
+    assert not isinstance(side_by_side(models()), ProbeBank)
 
 
 def test_other_precisions_than_fp32_share_the_batch_only() -> None:

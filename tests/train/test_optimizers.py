@@ -170,7 +170,7 @@ def test_options_of_the_optimizer_are_training_hyperparameters() -> None:
     assert (other.optimizer_options, other.betas) == ({"amsgrad": True}, (0.8, 0.9))
     with pytest.raises(OnwardError, match="option of the optimizer adamw 'momentum'"):
         changed(RECIPE, {"optimizer": "adamw", "momentum": 0.5})
-    with pytest.raises(OnwardError, match="unknown training hyperparameter 'learning_rate'"):
+    with pytest.raises(OnwardError, match="'learning_rate', which is called lr"):
         changed(RECIPE, {"learning_rate": 0.5})
 
 
