@@ -51,28 +51,28 @@ class SimulatedTensor(torch.Tensor):
 
     Parameters
     ----------
-    inner
+    cpu_values
         The CPU tensor that holds its numbers; views of one share its memory.
     """
 
-    inner: torch.Tensor
+    cpu_values: torch.Tensor
 
     @staticmethod
-    def __new__(cls: type[Self], inner: torch.Tensor) -> Self:
+    def __new__(cls: type[Self], cpu_values: torch.Tensor) -> Self:
         """Wrap a CPU tensor."""
         made: Self = torch.Tensor._make_wrapper_subclass(
             cls,
-            inner.size(),
-            strides=inner.stride(),
-            storage_offset=inner.storage_offset(),
-            dtype=inner.dtype,
+            cpu_values.size(),
+            strides=cpu_values.stride(),
+            storage_offset=cpu_values.storage_offset(),
+            dtype=cpu_values.dtype,
             device=DEVICE,
         )
-        made.inner = inner
+        made.cpu_values = cpu_values
         return made
 
     @property
-    def data(self) -> torch.Tensor:  # type: ignore[override]
+    def data(self) -> torch.Tensor:
         """The tensor without its graph."""
         return self.detach()
 
@@ -82,7 +82,7 @@ class SimulatedTensor(torch.Tensor):
             raise _mixed("setting .data")
         torch.Tensor.data.__set__(self, other)  # type: ignore[attr-defined]
         # Torch exchanges what it knows of the tensor, which is not its attributes.
-        self.inner = other.inner
+        self.cpu_values = other.cpu_values
 
     def numpy(self, **_: Any) -> Any:
         """Refuse: numpy's arrays are in the memory of the CPU."""
@@ -93,21 +93,21 @@ class SimulatedTensor(torch.Tensor):
 
     def tolist(self) -> Any:
         """Return its numbers, which torch does not of a subclass."""
-        return self.inner.tolist()
+        return self.cpu_values.tolist()
 
-    def __repr__(self, *, tensor_contents: Any = None) -> Any:
-        return f"{NAME}:{self.inner!r}"
+    def __repr__(self, *, tensor_contents: Any = None) -> Any:  # type: ignore[override]
+        return f"{NAME}:{self.cpu_values!r}"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
-            copied: Any = SimulatedTensor(self.inner.clone())
+            copied: Any = SimulatedTensor(self.cpu_values.clone())
             if isinstance(self, torch.nn.Parameter):
                 copied = torch.nn.Parameter(copied, requires_grad=self.requires_grad)
             memo[id(self)] = copied.requires_grad_(self.requires_grad)
         return memo[id(self)]
 
     @classmethod
-    def __torch_dispatch__(
+    def __torch_dispatch__(  # type: ignore[override]
         cls,
         func: Any,
         types: Sequence[type],
@@ -204,7 +204,7 @@ def _written(func: Any) -> frozenset[str]:
 
 def _on_cpu(operand: Any) -> Any:
     if isinstance(operand, SimulatedTensor):
-        return operand.inner
+        return operand.cpu_values
     is_device = isinstance(operand, torch.device) and operand.type == NAME
     return _CPU if is_device else operand
 
