@@ -33,13 +33,13 @@ class Bank(Protocol):
         """Let every model be on its own again."""
 
 
-def side_by_side(models: Sequence[Model], *, precision: str = "fp32") -> Bank:
+def side_by_side(models: Sequence[Model]) -> Bank:
     """Put models that see the same batches side by side, as closely as they allow."""
     probes: dict[Any, dict[int, Classifier]] = {}
     others: dict[int, Model] = {}
     for place, model in enumerate(models):
         # Also a probe that stands alone: in `OneByOne` it would learn other last bits.
-        if isinstance(model, Classifier) and model.is_linear_probe and precision == "fp32":
+        if isinstance(model, Classifier) and model.is_linear_probe and model.precision == "fp32":
             key = (model.head.in_features, model.device)
             probes.setdefault(key, {})[place] = model
         else:
