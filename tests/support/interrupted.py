@@ -1,16 +1,17 @@
 """What a run predicts, also one that is stopped in the middle of a call and resumed."""
 
-import contextlib
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
+import pytest
 
 import onward
-from onward.train.learner import GradientLearner
+from onward.loop import Loop
+from onward.results.schema import Progress
 from onward.turns import Event
-from onward.types import Array, Benchmark
+from onward.types import Array, Benchmark, Rows
 
 
 class Interrupted(Exception):
@@ -37,17 +38,15 @@ def resumed_outputs_of(
     Tests that come before are not among them. By default it is the third call, before which a
     method has come to have a memory, a teacher or a penalty.
     """
-    write, stopped = GradientLearner.save, []
 
-    def save(learner: GradientLearner, folder: Path) -> None:
+    def save_if_due(loop: Loop, progress: Progress, held: Rows) -> None:
+        learner: Any = loop.learner
         descent = learner._descent
-        if stopped:
-            raise Interrupted
-        write(learner, folder)
         if descent is not None and learner._calls == call and 2 * descent.done >= descent.total:
-            stopped.append(descent.done < descent.total)
+            assert descent.done < descent.total, "there is no step left in this call"
+            loop._save(progress, held)
+            raise Interrupted
 
-    with mock.patch.object(GradientLearner, "save", save), contextlib.suppress(Interrupted):
-        outputs_of(benchmark, method, out=out, checkpoint_seconds=0, **options)
-    assert stopped == [True], "the run was not stopped between two steps of a call"
+    with mock.patch.object(Loop, "_save_if_due", save_if_due), pytest.raises(Interrupted):
+        outputs_of(benchmark, method, out=out, **options)
     return outputs_of(benchmark, method, out=out, **options)
