@@ -31,12 +31,18 @@ def outputs_of(benchmark: Benchmark, method: Any, **options: Any) -> list[Array]
 
 
 def resumed_outputs_of(
-    benchmark: Benchmark, method: Any, out: Path, *, call: int = 2, **options: Any
+    benchmark: Benchmark,
+    method: Any,
+    out: Path,
+    *,
+    call: int = 2,
+    resume_on: str | None = None,
+    **options: Any,
 ) -> list[Array]:
     """Return the same of a run that ends in the middle of a call, and is resumed from there.
 
     Tests that come before are not among them. By default it is the third call, before which a
-    method has come to have a memory, a teacher or a penalty.
+    method has come to have a memory, a teacher or a penalty. It may be resumed on another device.
     """
 
     def save_if_due(loop: Loop, progress: Progress, held: Rows) -> None:
@@ -49,4 +55,6 @@ def resumed_outputs_of(
 
     with mock.patch.object(Loop, "_save_if_due", save_if_due), pytest.raises(Interrupted):
         outputs_of(benchmark, method, out=out, **options)
+    if resume_on is not None:
+        options["device"] = resume_on
     return outputs_of(benchmark, method, out=out, **options)
