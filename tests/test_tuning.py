@@ -102,8 +102,8 @@ def test_a_budget_stops_before_it_is_exceeded_and_says_what_was_not_tried(tmp_pa
 
 def test_what_cannot_be_tuned_is_refused(tmp_path: Path) -> None:
     source = Source("clear")
-    with pytest.raises(OnwardError, match="Did you mean 'lr'"):
-        tune(source, "finetune", {"learning_rat": [1]}, tmp_path)
+    with pytest.raises(OnwardError, match="which is called lr"):
+        tune(source, "finetune", {"learning_rate": [1]}, tmp_path)
     with pytest.raises(OnwardError, match="at least one name and one value"):
         tune(source, "finetune", {}, tmp_path)
     with pytest.raises(OnwardError, match="unknown budget of a tuning"):

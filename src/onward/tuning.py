@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from onward.benchmarks import Source
+from onward.benchmarks import Source, unknown_hyperparameter
 from onward.errors import OnwardError, unknown
 from onward.failures import FailedRun, RunsFailedError
 from onward.files import storage, write_atomic
@@ -213,12 +213,8 @@ class _Plan:
         recipe = vars(benchmark.recipes[benchmark.recipe])
         for name in settings:
             if name not in known and name not in recipe:
-                raise unknown(
-                    f"option of {self.method} or number of the recipe",
-                    name,
-                    {*known, *recipe},
-                    f"onward list methods; recipe: {', '.join(recipe)}",
-                )
+                what = f"option of {self.method} or training hyperparameter"
+                raise unknown_hyperparameter(what, name, {*known, *recipe})
         options = {name: value for name, value in settings.items() if name in known}
         return options, {name: v for name, v in settings.items() if name not in known}
 

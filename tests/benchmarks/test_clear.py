@@ -73,7 +73,7 @@ def test_the_paper_recipe_is_the_papers() -> None:
     # CLEAR supplement, section 6: shallow models.
     assert (PAPER.lr, PAPER.momentum, PAPER.weight_decay) == (1.0, 0.9, 0.0)
     assert (PAPER.batch_size, PAPER.epochs) == (256, 100)
-    assert [PAPER.rate(epoch, PAPER.epochs) for epoch in (0, 59, 60, 99)] == [1, 1, 0.1, 0.1]
+    assert [PAPER.lr_at(epoch, PAPER.epochs) for epoch in (0, 59, 60, 99)] == [1, 1, 0.1, 0.1]
     assert CPU.epochs == 30
 
 
@@ -84,7 +84,7 @@ def test_deep_recipes_are_the_papers() -> None:
     deep = onward.load("clear", model="resnet18", recipe="paper").recipes["paper"]
     assert (deep.lr, deep.momentum, deep.weight_decay) == (0.01, 0.9, 1e-5)
     assert (deep.batch_size, deep.epochs, deep.augment) == (64, 70, "random_crop_flip")
-    rates = [deep.rate(epoch, 70) for epoch in (0, 29, 30, 59, 60, 69)]
+    rates = [deep.lr_at(epoch, 70) for epoch in (0, 29, 30, 59, 60, 69)]
     assert rates == pytest.approx([1e-2, 1e-2, 1e-3, 1e-3, 1e-4, 1e-4])
     online = onward.load("clear", model="resnet18", protocol="online")
     assert online.recipes["paper"].model == "resnet18"

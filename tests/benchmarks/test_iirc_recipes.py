@@ -37,10 +37,10 @@ def test_the_quick_recipes_do_not_wait() -> None:
     for model in RECIPES:
         assert recipes_for(model)["cpu"].patience is None
     quick = recipes_for("mlp")["cpu"]
-    assert (quick.epochs, quick.first_epochs, quick.hidden) == (20, 40, 256)
-    assert quick.rate(0, 100) == 1.0
-    assert quick.rate(60, 100) == pytest.approx(0.1)
-    assert quick.rate(85, 100) == pytest.approx(0.01)
+    assert (quick.epochs, quick.first_epochs, quick.hidden_dim) == (20, 40, 256)
+    assert quick.lr_at(0, 100) == 1.0
+    assert quick.lr_at(60, 100) == pytest.approx(0.1)
+    assert quick.lr_at(85, 100) == pytest.approx(0.01)
 
 
 def test_an_unknown_model_is_told_the_nearest() -> None:

@@ -131,8 +131,8 @@ def test_a_source_carries_options_and_numbers_of_the_recipe() -> None:
     assert made.recipes["cpu"].lr == 0.25
     assert made.recipes["paper"].lr == 1.0
     assert made.options == {"new_classes": True}
-    with pytest.raises(OnwardError, match="Did you mean 'lr'"):
-        Source("clear", training={"learning_rat": 1}).load()
+    with pytest.raises(OnwardError, match="which is called lr"):
+        Source("clear", training={"learning_rate": 1}).load()
     with pytest.raises(OnwardError, match="Did you mean 'features'"):
         Source("clear", options={"featurs": "x"}).load()
 
@@ -169,7 +169,7 @@ def test_any_method_runs_offline_resumes_and_is_checked(method: str, tmp_path: P
         ("batch_size", 2.5, "batch_size as a whole number"),
         ("lr", "fast", "lr as a number"),
         ("lr", -1, "lr as a number"),
-        ("milestones", [2], "shares from 0 to 1"),
+        ("milestones", [2], "fractions from 0 to 1"),
         ("model", "mlp", "as an option of its own"),
     ],
 )

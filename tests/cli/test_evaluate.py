@@ -12,7 +12,7 @@ from onward.models.clip_choice import named_clip
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("weights") / "epoch_1.pt"
-    torch.save(dict(named_clip("clip_small").parameters), path)
+    torch.save(named_clip("clip_small").net.state_dict(), path)
     return path
 
 

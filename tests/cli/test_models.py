@@ -34,7 +34,7 @@ def test_a_timm_model_is_run_at_the_image_size_of_the_recipe(onward: Terminal) -
         *("--training", "image_size=32", "--out", "out", "--jobs", "1"),
     )
     assert code == 0, err
-    _, shown, _ = onward("show", "out")
+    _, shown, _ = onward("show", "out", "--format", "csv")
     assert "finetune" in out
     (spec,) = Path("out").rglob("spec.json")
     assert json.loads(spec.read_text())["recipe"]["model"] == "timm:test_vit"

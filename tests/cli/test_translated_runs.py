@@ -11,7 +11,6 @@ import pytest
 from terminal import Terminal
 
 import onward as package
-from onward.benchmarks import retrained
 from onward.errors import OnwardError
 from onward.learners import choose
 from onward.methods import METHODS
@@ -19,6 +18,7 @@ from onward.results.check import check_folder
 from onward.results.collect import collect
 from onward.results.read import read_spec, read_stored_spec
 from onward.results.record import load_record
+from onward.results.schema import SCHEMA
 from onward.results.translations import TRANSLATIONS, translated
 
 # One seed of gdumb on emoji, made when gdumb had a class-balanced reservoir.
@@ -108,7 +108,8 @@ def test_gdumb_reservoir_computes_what_gdumb_did(folder: Path, tmp_path: Path) -
     stored = load_record(folder)
     benchmark = package.load("clear", data="emoji", recipe="cpu")
     record = package.run(benchmark, "gdumb_reservoir", seed=0, out=tmp_path / "new")
-    assert record.spec == stored.spec
+    assert record.spec.schema_version == SCHEMA
+    assert record.spec == stored.spec.model_copy(update={"schema_version": SCHEMA})
     # Another processor may round a few decisions differently.
     np.testing.assert_allclose(record.matrix(), stored.matrix(), atol=0.02)
     greedy = package.run(benchmark, "gdumb", seed=0)
@@ -116,7 +117,7 @@ def test_gdumb_reservoir_computes_what_gdumb_did(folder: Path, tmp_path: Path) -
 
 
 def test_specs_of_this_version_are_not_translated(folder: Path) -> None:
-    spec = read_stored_spec(folder)
+    spec = package.run(package.load("clear", epochs=1), "finetune").spec
     for name in METHODS.own:
         found = choose(name)
         digest = found.digest or found.revision(package.load("clear").recipes["cpu"])
@@ -153,7 +154,7 @@ ADAM = {"model": "linear", "optimizer": "adam"}
     [
         (ADAM, "agem_wrong_reference"),
         ({"model": "linear", "clip": 1.0}, "agem_wrong_reference"),
-        ({"model": "linear", "keep_optimizer_state": True}, "agem_wrong_reference"),
+        ({"model": "linear", "goes_on": True}, "agem_wrong_reference"),
         ({"model": "linear", "decays_all": False}, "agem_wrong_reference"),
         ({"model": "linear", "optimizer": "sgd", "momentum": 0.9}, "agem"),
         ({**ADAM, "model": "mlp"}, "agem"),
@@ -166,14 +167,6 @@ def test_stored_agem_runs_with_a_wrong_reference_gradient_have_another_name(
     assert translated(spec).method == name
     exact = spec.model_copy(update={"method_digest": "exact_reference"})
     assert translated(exact).method == "agem"
-
-
-def test_agem_with_adam_is_run_again_and_with_sgd_is_not(tmp_path: Path) -> None:
-    benchmark = package.load("clear")
-    adam = retrained(benchmark, {"optimizer": "adam", "lr": 0.001, "epochs": 1})
-    sgd = retrained(benchmark, {"epochs": 1})
-    specs = [package.run(each, "agem", out=tmp_path).spec for each in (adam, sgd)]
-    assert [spec.method_digest for spec in specs] == ["exact_reference", None]
 
 
 def test_options_of_older_specs_have_the_types_of_today(folder: Path) -> None:

@@ -22,7 +22,7 @@ def short() -> Benchmark:
 
 
 def test_the_numbers_of_a_run(short: Benchmark, tmp_path: Path) -> None:
-    record = onward.run(retrained(short, {"iterations": 3}), "finetune", out=tmp_path)
+    record = onward.run(retrained(short, {"max_steps": 3}), "finetune", out=tmp_path)
     [spec] = tmp_path.glob("tic/finetune/*/spec.json")
     chosen = chosen_clip(str(spec.parent))
     assert (chosen.name, "the run finetune, seed 0" in chosen.weights) == ("clip_small", True)

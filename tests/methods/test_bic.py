@@ -37,7 +37,7 @@ def test_the_correction_is_the_best_one(task: Task) -> None:
 
 
 def second_period(method: BiC) -> tuple[Classifier, Budget, object]:
-    model, budget = mlp((3,), 2, generator(), hidden=5), Budget()
+    model, budget = mlp((3,), 2, generator(), hidden_dim=5), Budget()
     begun(method)
     method.on_learn_end(model, shown(INPUTS, np.arange(40), LABELS[:40], 2, budget), budget)
     view = shown(INPUTS, np.arange(40, 60), LABELS[40:], 3, budget)
@@ -60,7 +60,7 @@ def test_a_few_samples_of_each_class_are_held_out_of_training() -> None:
 
 def test_a_sample_under_two_labels_is_held_out_under_both() -> None:
     method, budget = begun(BiC(per_class=10, held_out=0.3)), Budget()
-    model = mlp((3,), 2, generator(), hidden=5)
+    model = mlp((3,), 2, generator(), hidden_dim=5)
     method.on_learn_end(model, shown(INPUTS, np.arange(40), LABELS[:40], 2, budget), budget)
     # All samples of the first class come again, as those of a new one.
     view = shown(INPUTS, np.arange(20), LABELS[40:], 3, budget)
@@ -96,7 +96,7 @@ def test_only_new_outputs_are_corrected() -> None:
 def test_nothing_is_corrected_in_the_first_period_or_without_a_second_look() -> None:
     for limits in ({}, {"passes": 1.0}):
         method, budget = begun(BiC()), Budget(limits)
-        model = mlp((3,), 2, generator(), hidden=5)
+        model = mlp((3,), 2, generator(), hidden_dim=5)
         view = shown(INPUTS, np.arange(40), LABELS[:40], 2, budget)
         assert method.training_data(view, budget).epoch == 40
         before = model.head.weight.clone()

@@ -25,7 +25,7 @@ def test_four_new_and_six_old_samples_make_a_batch() -> None:
 
 def test_it_is_trained_by_adam_with_its_own_rate() -> None:
     photos = C2().override_recipe(replace(RECIPE, model="resnet50"))
-    assert (photos.optimizer, photos.lr, photos.momentum) == ("adam", 0.0002, 0.9)
+    assert (photos.optimizer, photos.lr, photos.betas) == ("adamw", 0.0002, (0.9, 0.999))
     assert (photos.batch_size, photos.augment) == (4, "flip_perspective_erasing")
     assert photos.keep_optimizer_state
     assert C2(lr=0.5).override_recipe(RECIPE).lr == 0.5

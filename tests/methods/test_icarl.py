@@ -22,7 +22,7 @@ LABELS = np.array([[0, -1]] * 6 + [[1, -1]] * 6 + [[2, -1]] * 8)
 
 def taught(method: ICaRLCNN | ICaRLNorm, task: Task) -> tuple[Model, torch.Tensor]:
     """Return a model that knew two classes when it became the teacher, and knows three now."""
-    model = mlp((3,), 2, generator(), head=method.head, hidden=5)
+    model = mlp((3,), 2, generator(), head=method.head, hidden_dim=5)
     begun(method, task)
     budget = Budget()
     labels: Array = LABELS[:12] if task.name == "many_labels" else LABELS[:12, 0]
@@ -73,7 +73,7 @@ def test_on_one_label_it_is_cross_entropy_to_both() -> None:
 
 def test_the_first_period_is_learned_from_labels() -> None:
     method = begun(ICaRLCNN())
-    model = mlp((3,), 2, generator(), hidden=5)
+    model = mlp((3,), 2, generator(), hidden_dim=5)
     inputs, targets = torch.randn(6, 3, generator=generator(2)), torch.tensor([[0, 1]] * 6)
     batch = Batch(model, inputs, model(inputs), targets, 6, np.arange(6))
     expected = ManyLabels().loss(batch.outputs, targets)
@@ -85,7 +85,7 @@ def test_exemplars_are_herded_by_features_and_replayed_once_an_epoch() -> None:
 
     method, budget = ICaRLCNN(per_class=3), Budget()
     _model, _ = taught(method, ManyLabels())
-    first = mlp((3,), 2, generator(), hidden=5)
+    first = mlp((3,), 2, generator(), hidden_dim=5)
     features = first.embed(torch.from_numpy(INPUTS.astype(np.float32))).numpy()
     expected = [*herd(features[:6], 3).tolist(), *(6 + herd(features[6:12], 3)).tolist()]
     assert method.state()["memory"]["rows"].tolist() == expected

@@ -24,7 +24,7 @@ OLD = np.array([[0, -1]] * 6 + [[1, -1]] * 6)
 def taught(classes: int = 4, **options: float) -> tuple[LUCIR, Classifier]:
     """Return a method and a model in the second period, with samples 12 to 19 of new classes."""
     method = begun(LUCIR(**options))  # type: ignore[arg-type]
-    model, budget = mlp((3,), 2, generator(), head="cosine", hidden=5), Budget()
+    model, budget = mlp((3,), 2, generator(), head="cosine", hidden_dim=5), Budget()
     method.on_learn_end(model, shown(INPUTS, np.arange(12), OLD, 2, budget), budget)
     new = np.array([[2 + number % (classes - 2), -1] for number in range(8)])
     budget.held = method.state()["memory"]["rows"]
@@ -142,7 +142,7 @@ def test_old_rows_do_not_move_from_the_second_period_on() -> None:
 
 
 def test_without_a_second_look_new_weights_are_not_imprinted() -> None:
-    method, model = begun(LUCIR()), mlp((3,), 2, generator(), head="cosine", hidden=5)
+    method, model = begun(LUCIR()), mlp((3,), 2, generator(), head="cosine", hidden_dim=5)
     budget = Budget({"passes": 1})
     method.on_learn_end(model, shown(INPUTS, np.arange(12), OLD, 2, budget), budget)
     budget.held = method.state()["memory"]["rows"]

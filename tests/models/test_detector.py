@@ -192,7 +192,7 @@ def test_a_temperature_makes_scores_less_sure_and_moves_no_box() -> None:
 
 def test_scaled_images_give_boxes_of_the_images_that_came() -> None:
     inputs, targets = batch()
-    model = made(side=64)
+    model = made(image_size=64)
     sight = model(inputs)
     assert sight.maps["0"].shape[2:] == (8, 12)
     found = model.predict(inputs)
@@ -237,7 +237,7 @@ def test_sizes_and_work() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["faster_rcnn", "faster_rcnn_swin"])
 def test_the_large_ones_take_a_step(name: str) -> None:
-    model, (inputs, targets) = made(name, classes=6, side=64), batch()
+    model, (inputs, targets) = made(name, classes=6, image_size=64), batch()
     assert len(model.get_parameter(f"{LAST}cls_score.weight")) == 7
     before = snapshot(model)
     step(model, inputs[:2], targets[:2])
@@ -266,7 +266,7 @@ def test_weights_of_a_detector_and_of_a_backbone(tmp_path: Path) -> None:
         for name, values in published.items()
     }
     torch.save(older, path)
-    model = made("faster_rcnn", classes=6, side=64, weights=str(path))
+    model = made("faster_rcnn", classes=6, image_size=64, weights=str(path))
     for name in ("rpn.head.conv.0.0.weight", "backbone.body.layer4.0.conv1.weight"):
         assert torch.equal(model.net.get_parameter(name), published[name])
     assert model.classes == 6
@@ -278,7 +278,7 @@ def test_weights_of_a_detector_and_of_a_backbone(tmp_path: Path) -> None:
 
     swin = vision.models.swin_t(weights=None).state_dict()
     torch.save(swin, path)
-    model = made("faster_rcnn_swin", classes=6, side=64, weights=str(path))
+    model = made("faster_rcnn_swin", classes=6, image_size=64, weights=str(path))
     first = model.net.get_parameter("backbone.stages.body.0.0.weight")
     assert torch.equal(first, swin["features.0.0.weight"])
     with pytest.raises(OnwardError, match="Is it the file of another network"):

@@ -122,7 +122,7 @@ def test_resnet50_d_keeps_to_the_rule_on_parameters() -> None:
 
 
 def test_many_images_are_embedded_as_a_few_are() -> None:
-    network = MODELS["convnet"](SHAPE, 3, generator(), side=64)
+    network = MODELS["convnet"](SHAPE, 3, generator(), image_size=64)
     many = images(70)
     found = network.predict(many)
     torch.testing.assert_close(found[40:43], network.predict(many[40:43]))

@@ -95,7 +95,10 @@ def test_positional_embeddings_are_resized_to_the_model_s_grid(tmp_path: Path) -
     whole = published(lambda: timm().create_model("test_vit", pretrained=False, img_size=64))
     path = tmp_path / "vit.pth"
     torch.save({"state_dict": whole.state_dict()}, path)
-    same, larger = made("timm:test_vit", path, side=64), made("timm:test_vit", path, side=96)
+    same, larger = (
+        made("timm:test_vit", path, image_size=64),
+        made("timm:test_vit", path, image_size=96),
+    )
     embeddings = whole.state_dict()["pos_embed"]
     assert torch.equal(same.backbone.state_dict()["pos_embed"], embeddings)
     expected = timm().layers.resample_abs_pos_embed(embeddings, (6, 6), num_prefix_tokens=1)
@@ -109,7 +112,7 @@ def test_torchvision_s_positional_embeddings_are_resized_too(tmp_path: Path) -> 
     whole = models.vit_b_16(weights=None, image_size=64)
     path = tmp_path / "vit.pth"
     torch.save(whole.state_dict(), path)
-    found = made("torchvision:vit_b_16", path, side=32).backbone.state_dict()
+    found = made("torchvision:vit_b_16", path, image_size=32).backbone.state_dict()
     expected = models.vision_transformer.interpolate_embeddings(32, 16, whole.state_dict())
     name = "encoder.pos_embedding"
     assert found[name].shape == (1, 5, 768)
@@ -199,7 +202,7 @@ def test_timm_s_own_weights_come_from_hugging_face_s_cache(
     benchmark = onward.load("clear", model="timm:test_vit", weights="pretrained")
     path = Path(benchmark.recipes["cpu"].weights)
     assert path == snapshot / "model.safetensors"
-    found = made("timm:test_vit", path, side=64).backbone.state_dict()
+    found = made("timm:test_vit", path, image_size=64).backbone.state_dict()
     assert torch.equal(found["patch_embed.proj.weight"], whole.patch_embed.proj.weight)
 
 

@@ -57,7 +57,7 @@ def _other_task(mine: Tamperer) -> None:
         (lambda mine: (mine.folder / "manifest.json").write_text("{"), "manifest.json in"),
         (lambda mine: (mine.folder / "spec.json").unlink(), "expected spec.json in"),
         (lambda mine: (mine.folder / "predictions/002.parquet").unlink(), "predictions/002"),
-        (_newer, "newer Onward (folder version 2)"),
+        (_newer, "newer Onward (version 2 of manifest.json)"),
         (_other_scores, "expected a score accuracy in every cell"),
         (_other_task, "the task kind 'magic', which is not known here"),
     ],

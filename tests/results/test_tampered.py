@@ -319,7 +319,7 @@ def test_a_newer_schema(emoji: list[Path], tmp_path: Path) -> None:
         if name == "spec.json":
             mine.redo_manifest()
         (problem,) = _problems(mine.folder)
-        assert "written by a newer Onward (folder version 9)" in problem
+        assert f"written by a newer Onward (version 9 of {name})" in problem
 
 
 def test_a_missing_cell(emoji: list[Path], tmp_path: Path) -> None:

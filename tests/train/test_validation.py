@@ -181,11 +181,11 @@ def test_what_came_later_leaves_old_recipes_alone() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"patience": -1}, "patience as a whole number from 0 on, found -1"),
-        ({"first_epochs": 0}, "first_epochs as a whole number from 1 on"),
+        ({"patience": -1}, "patience as a whole number of at least 0, found -1"),
+        ({"first_epochs": 0}, "first_epochs as a whole number of at least 1"),
         ({"exemplars_per_class": 2.5}, "exemplars_per_class as a whole number of at least 1"),
-        ({"hidden": 0}, "hidden as a whole number from 1 on"),
-        ({"threshold": -1}, "threshold as a number from 0 on"),
+        ({"hidden_dim": 0}, "hidden_dim as a whole number of at least 1"),
+        ({"threshold": -1}, "threshold as a number of at least 0"),
     ],
 )
 def test_wrong_numbers_are_named(change: dict[str, Any], message: str) -> None:

@@ -5,7 +5,7 @@ To add one, write its file and its line here.
 
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +18,7 @@ from onward.errors import OnwardError, unknown
 from onward.fit import IMAGES
 from onward.hardware import ANY_HARDWARE, Hardware
 from onward.methods import METHODS
+from onward.results.translations import RECIPE_FIELDS
 from onward.train.recipe import Recipe
 from onward.types import Benchmark
 
@@ -242,12 +243,23 @@ def changed(recipe: Recipe, training: Mapping[str, Any]) -> Recipe:
         for name in of_optimizer.keys() - accepted:
             if name in _OF_OPTIMIZERS:
                 raise unknown(f"option of the optimizer {optimizer}", name, accepted, "torch.optim")
-            known = sorted({*vars(recipe), *accepted})
-            raise unknown("training hyperparameter", name, known, "onward run --help")
+            raise unknown_hyperparameter(
+                "training hyperparameter", name, {*vars(recipe), *accepted}
+            )
     options |= {n: v for n, v in of_optimizer.items() if n not in vars(recipe)}
     options |= dict(training.get("optimizer_options", {}))
     own = {name: value for name, value in training.items() if name in vars(recipe)}
     return with_values(recipe, {**own, "optimizer_options": options})
+
+
+def unknown_hyperparameter(what: str, name: str, known: Iterable[str]) -> OnwardError:
+    """Return the error of a name that is no hyperparameter; names of older versions are known."""
+    if name in RECIPE_FIELDS:
+        return OnwardError(
+            f"unknown {what} {name!r}, which is called {RECIPE_FIELDS[name]} since version 2 of "
+            "specs. See: onward run --help"
+        )
+    return unknown(what, name, sorted(known), "onward run --help")
 
 
 # Fields that only some optimizers have an argument for.

@@ -56,7 +56,8 @@ def chosen_clip(
         See `named_clip`; only with a name.
     """
     chosen = _chosen(model, weights, pretrained)
-    parameters = chosen.clip.named_parameters()
+    # As files of weights name them.
+    parameters = chosen.clip.net.named_parameters()
     wrong = [name for name, one in parameters if not torch.isfinite(one).all()]
     if wrong:
         raise OnwardError(

@@ -11,7 +11,6 @@ import pydantic
 
 from onward.errors import DamagedFolderError, OnwardError
 from onward.results.schema import (
-    SCHEMA,
     Cost,
     Environment,
     FileMark,
@@ -84,10 +83,11 @@ def _versioned(folder: Path, name: str, kind: type[T]) -> T:
             f"{name} in {folder} is damaged: expected a version of 1 or more, found {version!r}; "
             f"{_MOVE}"
         )
-    if version > SCHEMA:
+    newest = kind.model_fields["schema_version"].default
+    if version > newest:
         raise OnwardError(
-            f"{folder} was written by a newer Onward (folder version {version}); this one "
-            f"reads up to {SCHEMA}. Upgrade Onward to read it"
+            f"{folder} was written by a newer Onward (version {version} of {name}); this one reads "
+            f"up to {newest}. Upgrade Onward to read it"
         )
     return _parsed(folder, name, kind, text)
 
