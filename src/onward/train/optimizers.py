@@ -165,16 +165,13 @@ class ModelOptimizer:
             grad = parameter.grad
             # torch's fused kernels read a gradient as if it lay in memory like its parameter.
             if grad is not None and grad.stride() != parameter.stride():
-                parameter.grad = torch.empty_like(parameter).copy_(grad)
+                parameter.grad = _laid_out(grad, parameter)
         if self._clip is not None:
             nn.utils.clip_grad_norm_(self._named.values(), self._clip)
         for group in self.torch.param_groups:
             group["lr"] = lr
 
     def _update(self, scaler: torch.amp.GradScaler | None) -> None:
-        for parameter in self._named.values():
-            if parameter.grad is not None and parameter.grad.stride() != parameter.stride():
-                parameter.grad = _laid_out(parameter.grad, parameter)
         if scaler is None or not scaler.is_enabled():
             self.torch.step()
             return
