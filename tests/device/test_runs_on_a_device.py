@@ -120,3 +120,12 @@ def test_everything_of_a_learner_is_on_the_device_after_it_is_resumed(tmp_path: 
         assert tensors, part
         for name, values in tensors.items():
             assert values.device == DEVICE, (part, name)
+
+
+def test_pre_training_and_its_probe_compute_on_the_device() -> None:
+    benchmark = retrained(tiny_benchmark("semi_supervised", images=True), {"epochs": 1})
+    on_cpu = outputs_of(benchmark, "pretrain_probe", device="cpu")
+    with simulated_device():
+        found = outputs_of(benchmark, "pretrain_probe", device=NAME)
+    for outputs, expected in zip(found, on_cpu, strict=True):
+        np.testing.assert_allclose(outputs, expected, rtol=1e-3, atol=1e-3)

@@ -47,9 +47,9 @@ def resumed_outputs_of(
 
     def save_if_due(loop: Loop, progress: Progress, held: Rows) -> None:
         learner: Any = loop.learner
-        descent = learner._descent
-        if descent is not None and learner._calls == call and 2 * descent.done >= descent.total:
-            assert descent.done < descent.total, "there is no step left in this call"
+        trainer = learner._trainer
+        if trainer is not None and learner._calls == call and 2 * trainer.done >= trainer.total:
+            assert trainer.done < trainer.total, "there is no step left in this call"
             loop._save(progress, held)
             raise Interrupted
 

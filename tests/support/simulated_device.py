@@ -24,10 +24,22 @@ from typing import Any, Self
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 from torch.utils._pytree import tree_leaves, tree_map
-from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+from torch.utils.backend_registration import (
+    _DummyBackendModule,
+    _setup_privateuseone_for_python_backend,
+)
+
+
+class _Backend(_DummyBackendModule):
+    """What torch asks a device for."""
+
+    def get_amp_supported_dtype(self) -> list[torch.dtype]:
+        """Return the types of autocast."""
+        return [torch.bfloat16, torch.float16]
+
 
 NAME = "simulated"
-_setup_privateuseone_for_python_backend(NAME)
+_setup_privateuseone_for_python_backend(NAME, _Backend())
 DEVICE = torch.device(NAME, 0)
 
 _CPU = torch.device("cpu")

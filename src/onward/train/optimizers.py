@@ -162,10 +162,8 @@ class ModelOptimizer:
     def prepare(self, lr: float) -> None:
         """Clip the gradients and set the learning rate."""
         for parameter in self._named.values():
-            grad = parameter.grad
-            # torch's fused kernels read a gradient as if it lay in memory like its parameter.
-            if grad is not None and grad.stride() != parameter.stride():
-                parameter.grad = _laid_out(grad, parameter)
+            if parameter.grad is not None:
+                parameter.grad = _laid_out(parameter.grad, parameter)
         if self._clip is not None:
             nn.utils.clip_grad_norm_(self._named.values(), self._clip)
         for group in self.torch.param_groups:
@@ -264,7 +262,7 @@ def _grown(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
 def _laid_out(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
     """Return a tensor in the memory format of its parameter, if it has the same shape.
 
-    Fused optimizers go through memory in its order, and do not look at strides.
+    torch's fused kernels read gradients and state as if they lay in memory like the parameter.
     """
     if value.shape != parameter.shape or value.stride() == parameter.stride():
         return value
