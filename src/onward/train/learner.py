@@ -10,6 +10,7 @@ from typing import Any, cast
 import torch
 
 from onward.budget import Budget, working
+from onward.clocks import DEVICE
 from onward.crew import contained, crew
 from onward.errors import DamagedFolderError, OnwardError
 from onward.models import MODELS, find_model
@@ -59,6 +60,11 @@ class GradientLearner:
         # The optimizer's state, where it is kept from call to call.
         self._optimizer_state: dict[str, torch.Tensor] = {}
         method.begin(self.setting)
+
+    @property
+    def compute_device(self) -> str:
+        """The name of the device that it computes on."""
+        return str(resolve_device(self.setting.hardware.device))
 
     def learn(self, view: View, budget: Budget) -> None:
         """Train on the view as the method says."""
@@ -231,9 +237,16 @@ class GradientLearner:
 
 @contextlib.contextmanager
 def computing_on(hardware: Hardware) -> Iterator[None]:
-    """Compute and load data as the hardware settings say."""
-    with computing(hardware.threads), loading_with(hardware.workers):
-        yield
+    """Compute and load data as the hardware settings say, and count the time on a device."""
+    on_device = resolve_device(hardware.device).type != "cpu"
+    if on_device:
+        DEVICE.start()
+    try:
+        with computing(hardware.threads), loading_with(hardware.workers):
+            yield
+    finally:
+        if on_device:
+            DEVICE.stop()
 
 
 def learn_together(

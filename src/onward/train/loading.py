@@ -12,6 +12,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 from torch.utils.dlpack import from_dlpack
 
+from onward.clocks import WAITING
 from onward.errors import OnwardError
 from onward.models.device import explained
 from onward.pairs import as_bytes
@@ -62,7 +63,12 @@ def batches(
     workers = 0 if in_memory else min(_WORKERS.get(), count // _FEWEST_BATCHES)
     if not workers:
         for item in items:
-            yield item, read(item).to(device)
+            WAITING.start()
+            try:
+                found = read(item)
+            finally:
+                WAITING.stop()
+            yield item, found.to(device)
         return
     pinned = device.type == "cuda"
     # A generator of its own: the loader would draw from the one that all of torch shares.
@@ -79,12 +85,15 @@ def batches(
     loaded: Any = iter(loader)
     try:
         while True:
+            WAITING.start()
             try:
                 item, found = next(loaded)
             except StopIteration:
                 return
             except RuntimeError as error:
                 raise explained(error) from error
+            finally:
+                WAITING.stop()
             if isinstance(found, OnwardError):
                 raise found
             yield item, found.to(device, non_blocking=pinned)
