@@ -256,7 +256,11 @@ class Loop:
                 yield from self._learn(period, progress)
                 self._log_speed(period, self.budget.totals["samples"] - samples)
                 progress = Progress(period=period.index + 1)
-                self.watch(Event("learned", self.spec, period.index, self.learner))
+                metrics = dict(getattr(self.learner, "metrics", {}))
+                if metrics:
+                    self.folder.log("learned", period=period.index, metrics=metrics)
+                learned = Event("learned", self.spec, period.index, self.learner, metrics=metrics)
+                self.watch(learned)
                 self._save(progress, self.budget.held)
             if not self.folder.tested(period.index):
                 self._test(period)

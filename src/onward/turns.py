@@ -1,7 +1,7 @@
 """What a run hands out on its way: events for who watches, and calls of `learn` for who drives."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from onward.budget import Budget, working
@@ -14,7 +14,8 @@ class Event:
     """Something that happened in a run, for whoever watches.
 
     ``kind`` is one of waiting, done before, resumed, replayed, learning, learned, tested, done,
-    failed.
+    failed. ``metrics`` of the event learned are what the method logged by ``batch.log``, as means
+    over the steps of the last call.
     """
 
     kind: str
@@ -23,6 +24,7 @@ class Event:
     learner: Learner | None = None
     outputs: Any = None
     scores: tuple[Score, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 Watch = Callable[[Event], None]

@@ -117,7 +117,10 @@ def test_models_that_are_no_probes_of_one_width_share_the_batch_only(
 
 
 def test_other_precisions_than_fp32_share_the_batch_only() -> None:
-    assert isinstance(side_by_side(_probes(2, 2), precision="bf16"), OneByOne)
+    probes = _probes(2, 2)
+    for probe in probes:
+        probe.precision = "bf16"
+    assert isinstance(side_by_side(probes), OneByOne)
 
 
 def test_models_one_by_one_train_in_training_mode_with_fresh_gradients() -> None:

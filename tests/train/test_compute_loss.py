@@ -1,5 +1,6 @@
 """A loss is any scalar that autograd can differentiate."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -160,3 +161,36 @@ def test_the_gradient_of_the_task_loss_is_softmax_minus_one_hot() -> None:
     (found,) = torch.autograd.grad(OneLabel().loss(outputs, targets), outputs)
     expected = (outputs.softmax(1) - torch.eye(3)[targets]) / 5
     torch.testing.assert_close(found, expected)
+
+
+class Logging(onward.Method):
+    """Logs its loss and its share of replayed samples."""
+
+    def compute_loss(self, batch: Batch) -> torch.Tensor:
+        loss = super().compute_loss(batch)
+        batch.log("loss", loss)
+        batch.log("replayed", batch.is_replay.float().mean())
+        batch.log("lr", batch.lr)
+        return loss
+
+
+def test_logged_numbers_are_means_in_events_and_in_the_log_of_the_run(tmp_path: Path) -> None:
+    found: list[dict[str, float]] = []
+
+    def watch(event: Event) -> None:
+        if event.kind == "learned":
+            found.append(dict(event.metrics))
+
+    record = onward.run(tiny_benchmark(), Logging, 0, tmp_path, watch=watch)
+    assert record.path is not None
+    lines = [json.loads(line) for line in (record.path / "log.jsonl").read_text().splitlines()]
+    assert [line["metrics"] for line in lines if line["event"] == "learned"] == found
+    assert all(0 < one["loss"] < 5 and one["replayed"] == 0 for one in found)
+
+
+@pytest.mark.parametrize("value", ["high", torch.zeros(2)])
+def test_what_is_no_number_is_not_logged(value: Any) -> None:
+    model, inputs = made("linear"), inputs_for("linear")
+    batch = Batch(model, inputs, model(inputs), targets_for(), 4, np.arange(6))
+    with pytest.raises(OnwardError, match="expected one number to log as 'loss'"):
+        batch.log("loss", value)

@@ -131,6 +131,18 @@ def test_gradients_are_clipped_by_their_norm_together() -> None:
         torch.testing.assert_close(mine[key], parameter)
 
 
+@pytest.mark.parametrize("name", ["sgd", "adamw"])
+def test_a_gradient_that_lies_otherwise_in_memory_is_read_right(name: str) -> None:
+    """Fused kernels ignore strides: a column of a matrix would be read as its first row."""
+    mine, theirs = parameters(), parameters()
+    column = torch.arange(16.0).view(4, 4)[:, 0]
+    with torch.no_grad():
+        for named, gradient in ((mine, column), (theirs, column.clone())):
+            named["bias"].grad = gradient
+            ModelOptimizer(named, replace(RECIPE, optimizer=name)).step(0.1)
+    assert torch.equal(mine["bias"], theirs["bias"])
+
+
 def test_the_state_of_an_equal_model_is_taken_over() -> None:
     one, other = parameters(), parameters()
     first, second = (ModelOptimizer(n, replace(RECIPE, optimizer="adamw")) for n in (one, other))

@@ -21,10 +21,10 @@ from onward.models.spread import Spread
 from onward.results.state import load_state, save_state
 from onward.saved import to_arrays, to_tensors
 from onward.seeds import Draws, draws
-from onward.train.descent import Descent, descend
 from onward.train.loading import loading_with
 from onward.train.method import Method
 from onward.train.predicted import predicted
+from onward.train.trainer import Trainer, train_together
 from onward.train.validation import Validation
 from onward.train.weight_average import WeightAverage
 from onward.types import Array, Hardware, Setting, View
@@ -52,9 +52,11 @@ class GradientLearner:
         self._shape: tuple[int, ...] = ()
         self._calls = 0
         # Of a call under way: how far it is, and what the method knew when it began.
-        self._descent: Descent | None = None
+        self._trainer: Trainer | None = None
         self._method_before: dict[str, Any] = {}
         self._average: WeightAverage | None = None
+        self.metrics: dict[str, float] = {}
+        """What the method logged in the last call, as means over its steps."""
         # Of a call that was interrupted and is to be made again: the checkpoint.
         self._interrupted: dict[str, Any] | None = None
         # The optimizer's state, where it is kept from call to call.
@@ -83,23 +85,23 @@ class GradientLearner:
         """Write everything that continuing needs, between two calls or inside one."""
         if self._model is None:
             raise OnwardError("there is nothing to save before the first call of learn")
-        descent = self._descent
-        if descent is not None and (error := descent.failure()):
+        trainer = self._trainer
+        if trainer is not None and (error := trainer.failure()):
             raise error
         state = {
             "calls": self._calls,
-            "steps_done": None if descent is None else descent.done,
+            "steps_done": None if trainer is None else trainer.done,
             "shape": list(self._shape),
             "classes": self._model.classes,
             "model": to_arrays(self._model.state_dict()),
             "average": {} if self._average is None else to_arrays(self._average.weights),
-            "scaler": {} if descent is None else descent.scaler.state_dict(),
-            "validation": {} if descent is None else descent.validation.state(),
+            "scaler": {} if trainer is None else trainer.scaler.state_dict(),
+            "validation": {} if trainer is None else trainer.validation.state(),
             "optimizer": to_arrays(
-                self._optimizer_state if descent is None else descent.optimizer_state
+                self._optimizer_state if trainer is None else trainer.optimizer_state
             ),
-            "method": self.method.state() if descent is None else self._method_before,
-            "method_inside": {} if descent is None else self.method.save_step_state(),
+            "method": self.method.state() if trainer is None else self._method_before,
+            "method_inside": {} if trainer is None else self.method.save_step_state(),
         }
         save_state(folder, state)
 
@@ -125,7 +127,7 @@ class GradientLearner:
                 "wrote it. Delete that checkpoint and run again, from the first period"
             ) from error
 
-    def start(self, view: View, budget: Budget) -> Descent:
+    def start(self, view: View, budget: Budget) -> Trainer:
         """Begin a call of `learn`, or begin again where it was interrupted."""
         before, self._interrupted = self._interrupted, None
         # A copy: the method may go on changing what it returned.
@@ -151,7 +153,7 @@ class GradientLearner:
             keeps_best=self.method.keeps_best and self._recipe.max_steps is None,
             state=before["validation"] if before else {},
         )
-        self._descent = Descent(
+        self._trainer = Trainer(
             self.method,
             model,
             training,
@@ -166,26 +168,27 @@ class GradientLearner:
             average=self._average,
             after_step=lambda: budget.checkpoint(self),
         )
-        return self._descent
+        return self._trainer
 
     def finish(self, view: View, budget: Budget) -> None:
-        """End a call of `learn` whose descent is done; raise if it failed."""
-        descent = self._descent
-        if descent is None:
+        """End a call of `learn` whose steps are done; raise if it failed."""
+        trainer = self._trainer
+        if trainer is None:
             return
-        descent.model.clear_graph()
-        if error := descent.failure():
+        trainer.model.clear_graph()
+        self.metrics = trainer.metrics
+        if error := trainer.failure():
             raise error
         if crew().size > 1:
-            weights = descent.model.parameters()
+            weights = trainer.model.parameters()
             crew().require_alike(sum(float(w.sum(dtype=torch.float64)) for w in weights))
-        if descent.validation.settle():
+        if trainer.validation.settle():
             # The best epoch is another model than the one that was averaged.
             self._average = self._new_average({})
-        self.method.on_learn_end(descent.model, view, budget)
+        self.method.on_learn_end(trainer.model, view, budget)
         if self._recipe.keep_optimizer_state:
-            self._optimizer_state = descent.optimizer_state
-        self._descent = None
+            self._optimizer_state = trainer.optimizer_state
+        self._trainer = None
         self._calls += 1
 
     def _model_for(self, view: View) -> Model:
@@ -270,8 +273,8 @@ def learn_together(
     if not calls:
         return failures
     with computing_on(calls[0][0].setting.hardware):
-        descents: list[Descent] = []
-        each(lambda learner, view, budget: descents.append(learner.start(view, budget)))
-        descend(descents)
+        trainers: list[Trainer] = []
+        each(lambda learner, view, budget: trainers.append(learner.start(view, budget)))
+        train_together(trainers)
         each(lambda learner, view, budget: learner.finish(view, budget))
     return failures

@@ -1,7 +1,7 @@
 """The five questions that every gradient method answers."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -86,6 +86,8 @@ class Batch:
         The positions of the samples in the training set.
     lr
         The learning rate of the optimizer step.
+    logged
+        What was logged of this batch, by name.
     """
 
     model: "Model"
@@ -95,6 +97,19 @@ class Batch:
     num_new: int
     positions: Rows
     lr: float = 1.0
+    logged: dict[str, Any] = field(default_factory=dict)
+
+    def log(self, name: str, value: Any) -> None:
+        """Log a number of this batch, such as a part of the loss.
+
+        Its mean over the steps of a call is in the run's ``log.jsonl`` and in `Event.metrics`.
+        A tensor is read at the end of the call: logging does not wait for the device.
+        """
+        if hasattr(value, "detach"):
+            value = value.detach()
+        if getattr(value, "numel", lambda: 1)() != 1 or isinstance(value, str):
+            raise OnwardError(f"expected one number to log as {name!r}, found {value!r}")
+        self.logged[name] = value
 
     @property
     def features(self) -> "torch.Tensor":
@@ -184,7 +199,7 @@ class Method(Saved):
 
     @property
     def is_plain_finetuning(self) -> bool:
-        """Whether this call compute_loss the task loss and leaves gradient and rate alone.
+        """Whether a call minimizes the task loss, and changes neither gradients nor learning rate.
 
         Methods of which that is true of their first call alone, before they have a teacher, say so
         themselves: with the same samples and weights, they learn the same as finetuning.

@@ -4,10 +4,12 @@ What is added to it here: rows that are frozen, a state that is saved by the nam
 and parameters that grow between two calls of `learn`.
 """
 
+import collections
+import copy
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -142,10 +144,7 @@ class ModelOptimizer:
 
         A scaler of losses leaves out steps whose gradient is infinite, and takes a smaller scale.
         """
-        if self._clip is not None:
-            nn.utils.clip_grad_norm_(self._named.values(), self._clip)
-        for group in self.torch.param_groups:
-            group["lr"] = lr
+        self.prepare(lr)
         if not self._frozen:
             self._update(scaler)
             return
@@ -154,6 +153,23 @@ class ModelOptimizer:
         self._update(scaler)
         for name, rows in before.items():
             self._named[name][: len(rows)] = rows
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a step is a step of torch's optimizer and nothing else."""
+        return not self._frozen
+
+    def prepare(self, lr: float) -> None:
+        """Clip the gradients and set the learning rate."""
+        for parameter in self._named.values():
+            grad = parameter.grad
+            # torch's fused kernels read a gradient as if it lay in memory like its parameter.
+            if grad is not None and grad.stride() != parameter.stride():
+                parameter.grad = torch.empty_like(parameter).copy_(grad)
+        if self._clip is not None:
+            nn.utils.clip_grad_norm_(self._named.values(), self._clip)
+        for group in self.torch.param_groups:
+            group["lr"] = lr
 
     def _update(self, scaler: torch.amp.GradScaler | None) -> None:
         if scaler is None or not scaler.is_enabled():
@@ -198,6 +214,40 @@ class ModelOptimizer:
             if names[id(parameter)] in entries
         }
         self.torch.load_state_dict(packed)
+
+
+class OptimizersAtOnce:
+    """Several optimizers of one class as one, with their parameter groups: one step for all.
+
+    The groups and states are those of the single optimizers, which see every change.
+    """
+
+    def __init__(self, optimizers: Sequence[ModelOptimizer]) -> None:
+        self._optimizers = optimizers
+        self._torch = copy.copy(optimizers[0].torch)
+        self._torch.param_groups = [
+            group for each in optimizers for group in each.torch.param_groups
+        ]
+        self._torch.state = collections.defaultdict(dict)
+        for each in optimizers:
+            self._torch.state.update(each.torch.state)
+            each.torch.state = self._torch.state
+
+    def step(self, lrs: Sequence[float]) -> None:
+        """Take a step of each optimizer with its learning rate."""
+        for each, lr in zip(self._optimizers, lrs, strict=True):
+            each.prepare(lr)
+        self._torch.step()
+
+
+def optimizers_at_once(optimizers: Sequence[ModelOptimizer]) -> OptimizersAtOnce | None:
+    """Return several optimizers as one; None where one does more, or they are of other classes."""
+    kinds = {type(each.torch) for each in optimizers}
+    # Other optimizers than torch's may look at all parameters together, as LAMB's clipping does.
+    known = len(kinds) == 1 and next(iter(kinds)).__module__.startswith("torch.optim.")
+    if not known or len(optimizers) == 1 or not all(each.is_plain for each in optimizers):
+        return None
+    return OptimizersAtOnce(optimizers)
 
 
 def _grown(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:

@@ -1,8 +1,8 @@
-"""Gradient descent under way: one call of `learn`, or several that see the same batches."""
+"""One call of `learn` by mini-batches, or several calls that see the same batches."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,24 +12,24 @@ from onward.crew import contained
 from onward.errors import BudgetSpentError, DivergedError
 from onward.models.device import explained
 from onward.models.model import Model
-from onward.models.probe_bank import Bank, side_by_side
+from onward.models.probe_bank import side_by_side
 from onward.models.spread import OwnRows
 from onward.pairs import as_bytes
 from onward.train.loading import batches
 from onward.train.method import Batch, Method, TrainingSet, require_scalar
-from onward.train.optimizers import ModelOptimizer
+from onward.train.optimizers import ModelOptimizer, optimizers_at_once
 from onward.train.recipe import Recipe
 from onward.train.steps import BatchReader, Steps
 from onward.train.validation import Validation
 from onward.train.weight_average import WeightAverage
-from onward.types import Rows
+from onward.types import Rows, Task
 
 # Every so many steps it is checked that numbers are finite: what is not stays so.
 _CHECKED_EVERY = 8
 
 
-class Descent:
-    """One call of `learn` under way: what it trains, on which batches, and how far it is.
+class Trainer:
+    """One call of `learn`: what is trained, on which batches, and how many steps are done.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Descent:
         self.validation, self._epochs = validation, epochs
         budget.declare(parameters=model.size)
         parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
-        self._optimizer = ModelOptimizer(
+        self.optimizer = ModelOptimizer(
             parameters, recipe, frozen_rows=method.frozen_rows(model), state=optimizer_state
         )
         # Gradients of 16-bit losses are too small for their numbers: the loss is scaled up.
@@ -94,13 +94,20 @@ class Descent:
         )
         self.total = self._steps_affordable() if training.epoch else 0
         self.failed: Exception | None = None
+        # Of each name that a method logs, the sum and the number of steps.
+        self._logged: dict[str, tuple[Any, int]] = {}
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """What the method has logged, as means over the steps of this call."""
+        return {name: float(total) / count for name, (total, count) in self._logged.items()}
 
     @property
     def optimizer_state(self) -> dict[str, torch.Tensor]:
         """The optimizer's state, by the names of parameters."""
-        return self._optimizer.state()
+        return self.optimizer.state()
 
-    def sees_what(self, other: "Descent") -> bool:
+    def sees_same_batches(self, other: "Trainer") -> bool:
         """Whether another one sees the same batches, step by step."""
         mine, others = self.training, other.training
         return other is self or (
@@ -112,7 +119,7 @@ class Descent:
             and mine.view.shows_what(others.view)
         )
 
-    def learns_what(self, other: "Descent") -> bool:
+    def makes_same_updates(self, other: "Trainer") -> bool:
         """Whether another one that sees the same batches will move the same weights alike."""
         return (
             self.method.is_plain_finetuning
@@ -125,24 +132,24 @@ class Descent:
             and all(
                 _equal(mine, others)
                 for mine, others in zip(
-                    (*self._moving, self.optimizer_state),
-                    (*other._moving, other.optimizer_state),
+                    (*self._tensors, self.optimizer_state),
+                    (*other._tensors, other.optimizer_state),
                     strict=True,
                 )
             )
         )
 
-    def follow(self, other: "Descent") -> None:
-        """Be where another one is that has learned the same."""
-        for mine, others in zip(self._moving, other._moving, strict=True):
+    def copy_step(self, other: "Trainer") -> None:
+        """Take over the step of another one that makes the same updates."""
+        for mine, others in zip(self._tensors, other._tensors, strict=True):
             for name, values in others.items():
                 mine[name].copy_(values)
-        self._optimizer.copy_state(other._optimizer)
+        self.optimizer.copy_state(other.optimizer)
         self.done += 1
         self._pause()
 
     @property
-    def _moving(self) -> tuple[dict[str, torch.Tensor], ...]:
+    def _tensors(self) -> tuple[dict[str, torch.Tensor], ...]:
         """Everything that a step changes."""
         average = {} if self._average is None else self._average.weights
         return self.model.state_dict(), average
@@ -154,8 +161,8 @@ class Descent:
         return self._recipe.lr_at(self.done, self.total, self.key[-1]) * slowed
 
     @property
-    def waiting(self) -> bool:
-        """Whether there are steps to take."""
+    def has_steps(self) -> bool:
+        """Whether there are steps left to take."""
         return self.done < self.total and self.failed is None
 
     def fail(self, error: Exception) -> None:
@@ -180,7 +187,7 @@ class Descent:
         return DivergedError(
             f"expected finite numbers, found NaN or infinity in {what} at step {self.done} of "
             f"{self.total}, at a learning rate of {self.lr:.3g}; training has diverged and was "
-            "stopped, and what was kept before is still there: lower the learning rate"
+            "stopped, and the checkpoints before it are intact: lower the learning rate"
         )
 
     def spend(self, positions: Rows, new: int) -> None:
@@ -190,18 +197,29 @@ class Descent:
         self.budget.spend(iterations=1, macs=macs, batch_size=samples, new_in_batch=new)
         self.training.view.count(positions)
 
-    def share(self, positions: Rows, new: int) -> None:
+    def spend_or_fail(self, positions: Rows, new: int) -> None:
         """Charge the next step, whose batch another one has read."""
         try:
             self.spend(positions, new)
         except Exception as error:  # noqa: BLE001 (`failure` returns it)
             self.fail(error)
 
-    def move(self, batch: Batch) -> None:
-        """Finish a step whose gradient is there."""
-        self.scaler.unscale_(self._optimizer.torch)
+    @property
+    def uses_task_loss(self) -> bool:
+        """Whether the loss is the task's, which can be computed for several models at once."""
+        plain = type(self.method).compute_loss is Method.compute_loss
+        return plain and "compute_loss" not in vars(self.method) and not self.scaler.is_enabled()
+
+    def prepare_step(self, batch: Batch) -> None:
+        """Let the method change the gradients of a step."""
+        self.scaler.unscale_(self.optimizer.torch)
         self.method.on_after_backward(batch)
-        self._optimizer.step(batch.lr, self.scaler)
+        for name, value in batch.logged.items():
+            total, count = self._logged.get(name, (0.0, 0))
+            self._logged[name] = total + value, count + 1
+
+    def finish_step(self) -> None:
+        """Do what follows the optimizer step."""
         if self._average is not None:
             self._average.update(self.model)
         self.done += 1
@@ -241,29 +259,29 @@ class Descent:
         return steps_paid
 
 
-def descend(descents: Sequence[Descent]) -> None:
-    """Take every descent to its end; those that see the same batches go side by side.
+def train_together(trainers: Sequence[Trainer]) -> None:
+    """Take every call of `learn` to its end; those that see the same batches share them.
 
-    Who sees the same is found by comparing, so no method needs to know of it.
+    Who sees the same batches is found by comparing, so no method needs to know of it.
     """
-    while waiting := [descent for descent in descents if descent.waiting]:
-        alike = [descent for descent in waiting if descent.sees_what(waiting[0])]
+    while waiting := [trainer for trainer in trainers if trainer.has_steps]:
+        alike = [trainer for trainer in waiting if trainer.sees_same_batches(waiting[0])]
         # After an interruption some may be ahead: the others catch up with them first.
-        step = min(descent.done for descent in alike)
-        level = [descent for descent in alike if descent.done == step]
-        ahead = [descent.done for descent in alike if descent.done > step]
-        with working([descent.budget for descent in level]):
-            _side_by_side(level, min([descent.total for descent in level] + ahead))
+        step = min(trainer.done for trainer in alike)
+        level = [trainer for trainer in alike if trainer.done == step]
+        ahead = [trainer.done for trainer in alike if trainer.done > step]
+        with working([trainer.budget for trainer in level]):
+            _train_on_same_batches(level, min([trainer.total for trainer in level] + ahead))
 
 
-def _side_by_side(level: Sequence[Descent], until: int) -> None:
-    """Take descents that are at one step and see the same batches to a later step.
+def _train_on_same_batches(level: Sequence[Trainer], until: int) -> None:
+    """Take calls that are at one step and see the same batches to a later step.
 
-    It ends before that where one of them fails, which will not be waiting any longer.
+    It ends before that where one of them fails, which will have no steps left.
     """
     first, *others = level
     training, device = first.training, first.model.device
-    shared = all(descent.method.is_plain_finetuning for descent in level)
+    shared = all(trainer.method.is_plain_finetuning for trainer in level)
     reader = BatchReader(training, first.batch_size, first.augment, first.key, shared=shared)
     labels = torch.tensor(training.view.labels)
     loaded = batches(
@@ -273,7 +291,7 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
         device,
         in_memory=reader.in_memory,
     )
-    flocks, bank = _grouped(level)
+    runs = _SharedRuns(level)
     try:
         while first.done < until:
             try:
@@ -286,86 +304,114 @@ def _side_by_side(level: Sequence[Descent], until: int) -> None:
             except Exception as error:  # noqa: BLE001 (`failure` returns it)
                 first.fail(error)
                 return  # the others have not paid for this step yet: one of them reads the batch
-            for descent in others:
-                descent.share(positions, new)
-            if any(descent.failed is not None for descent in others):
+            for trainer in others:
+                trainer.spend_or_fail(positions, new)
+            if any(trainer.failed is not None for trainer in others):
                 # The rest have paid for this step, and take it.
-                bank.release()
-                flocks, bank = _grouped([each for each in level if each.failed is None])
+                runs.release()
+                runs = _SharedRuns([each for each in level if each.failed is None])
             whole = OwnRows(inputs, len(positions)) if reader.shared else inputs
-            _take_step(flocks, bank, whole, targets, new, positions)
-            if any(descent.failed is not None for descent in level):
+            runs.step(whole, targets, new, positions)
+            if any(trainer.failed is not None for trainer in level):
                 return
     finally:
         loaded.close()
-        bank.release()
+        runs.release()
 
 
-def _take_step(
-    flocks: Sequence["_Flock"],
-    bank: Bank,
-    inputs: Any,
-    targets: torch.Tensor,
-    new: int,
-    positions: Rows,
-) -> None:
-    """Take one step on a batch; where one raises an exception, the others finish theirs."""
-    bank.forward(inputs[:new] if flocks[0].leader.training.separate_replay else inputs)
-    batches: list[Batch | None] = []
-    for place, (leader, _) in enumerate(flocks):
-        batch = None
-        try:
-            outputs, lr = bank.outputs(place), leader.lr
-            batch = Batch(leader.model, inputs, outputs, targets, new, positions, lr)
-            with torch.enable_grad():
-                loss = require_scalar(leader.method.compute_loss(batch))
-            leader.check_finite(loss)
-            bank.backward(place, leader.scaler.scale(loss))
-        except Exception as error:  # noqa: BLE001 (`failure` returns it)
-            leader.fail(error)
-        batches.append(batch)
-    bank.finish_backward()
-    for flock, batch in zip(flocks, batches, strict=True):
-        flock.move(batch)
+class _SharedRuns:
+    """Runs that train on the same batches, side by side.
 
+    Several methods begin alike: of the runs that would make the same updates, one leads and the
+    others copy what it does.
+    """
 
-class _Flock(NamedTuple):
-    """Descents that learn the same: one does the work, and the others take its weights over."""
+    def __init__(self, level: Sequence[Trainer]) -> None:
+        self._copies: dict[int, list[Trainer]] = {}
+        self._leaders: list[Trainer] = []
+        for trainer in level:
+            for place, leader in enumerate(self._leaders):
+                if trainer.makes_same_updates(leader):
+                    self._copies[place].append(trainer)
+                    break
+            else:
+                self._copies[len(self._leaders)] = []
+                self._leaders.append(trainer)
+        self._bank = side_by_side([leader.model for leader in self._leaders])
+        self._apart = self._leaders[0].training.separate_replay
+        # Whose losses are computed at once, by task.
+        self._at_once: dict[Task, list[int]] = {}
+        for place, leader in enumerate(self._leaders):
+            if leader.uses_task_loss:
+                self._at_once.setdefault(leader.method.setting.task, []).append(place)
+        self._optimizers = None
+        if not any(leader.scaler.is_enabled() for leader in self._leaders):
+            self._optimizers = optimizers_at_once([leader.optimizer for leader in self._leaders])
 
-    leader: Descent
-    followers: list[Descent]
+    def release(self) -> None:
+        """Let every model and optimizer be on its own again."""
+        self._bank.release()
 
-    def move(self, batch: Batch | None) -> None:
-        """Finish a step whose gradient is there, or go no further where the leader failed."""
-        leader, before = self.leader, self.leader.done
-        if leader.failed is None and batch is not None:
+    def step(self, inputs: Any, targets: torch.Tensor, new: int, positions: Rows) -> None:
+        """Take one step on a batch; where one run raises an exception, the others finish theirs."""
+        shown = inputs[:new] if self._apart else inputs
+        own = targets[:new] if self._apart else targets
+        self._bank.forward(shown)
+        steps: dict[int, Batch] = {}
+        losses: dict[int, torch.Tensor] = {}
+        for task, places in self._at_once.items():
+            found = self._bank.backward_task_losses(places, task, own)
+            if found is not None:
+                losses |= dict(zip(places, found, strict=True))
+        for place, leader in enumerate(self._leaders):
             try:
-                leader.move(batch)
+                steps[place] = batch = Batch(
+                    leader.model,
+                    inputs,
+                    self._bank.outputs(place),
+                    targets,
+                    new,
+                    positions,
+                    leader.lr,
+                )
+                if place in losses:
+                    leader.check_finite(losses[place])
+                    continue
+                with torch.enable_grad():
+                    loss = require_scalar(leader.method.compute_loss(batch))
+                leader.check_finite(loss)
+                self._bank.backward(place, leader.scaler.scale(loss))
             except Exception as error:  # noqa: BLE001 (`failure` returns it)
                 leader.fail(error)
-        for follower in self.followers:
-            if leader.done > before:
-                follower.follow(leader)
-            else:  # a step that is the same for all of them fails for all of them
-                follower.failed = leader.failed
+        self._bank.finish_backward()
+        for place, batch in steps.items():
+            leader = self._leaders[place]
+            if leader.failed is None:
+                try:
+                    leader.prepare_step(batch)
+                except Exception as error:  # noqa: BLE001 (`failure` returns it)
+                    leader.fail(error)
+        self._update(steps)
 
-
-def _grouped(level: Sequence[Descent]) -> tuple[list[_Flock], Bank]:
-    flocks = _flocks(level)
-    return flocks, side_by_side([flock.leader.model for flock in flocks])
-
-
-def _flocks(level: Sequence[Descent]) -> list[_Flock]:
-    """Put descents together that will learn the same: several methods begin alike."""
-    flocks: list[_Flock] = []
-    for descent in level:
-        for flock in flocks:
-            if descent.learns_what(flock.leader):
-                flock.followers.append(descent)
-                break
-        else:
-            flocks.append(_Flock(descent, []))
-    return flocks
+    def _update(self, steps: Mapping[int, Batch]) -> None:
+        """Take the optimizer steps of all runs that have not failed."""
+        whole = self._optimizers is not None and all(each.failed is None for each in self._leaders)
+        if whole and self._optimizers is not None:
+            self._optimizers.step([batch.lr for batch in steps.values()])
+        for place, leader in enumerate(self._leaders):
+            before = leader.done
+            if leader.failed is None:
+                try:
+                    if not whole:
+                        leader.optimizer.step(steps[place].lr, leader.scaler)
+                    leader.finish_step()
+                except Exception as error:  # noqa: BLE001 (`failure` returns it)
+                    leader.fail(error)
+            for copy in self._copies[place]:
+                if leader.done > before:
+                    copy.copy_step(leader)
+                else:  # a step that is the same for all of them fails for all of them
+                    copy.failed = leader.failed
 
 
 def _equal(mine: Mapping[str, torch.Tensor], others: Mapping[str, torch.Tensor]) -> bool:
