@@ -207,7 +207,7 @@ class ModelOptimizer:
         names = {id(parameter): name for name, parameter in self._named.items()}
         packed["state"] = {
             number: {
-                entry: _grown(value, parameter)
+                entry: _fitted(value, parameter)
                 for entry, value in entries[names[id(parameter)]].items()
             }
             for number, parameter in enumerate(order)
@@ -250,11 +250,14 @@ def optimizers_at_once(optimizers: Sequence[ModelOptimizer]) -> OptimizersAtOnce
     return OptimizersAtOnce(optimizers)
 
 
-def _grown(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
+def _fitted(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
     """Return an entry of the state with as many rows as its parameter has now; new ones are zero.
 
-    Only last layers grow, at the end of their first axis.
+    Only last layers grow, at the end of their first axis. It lies in memory as its parameter does:
+    torch's fused kernels read both in one order, and a state from a file has another one.
     """
+    if value.shape == parameter.shape:
+        return torch.empty_like(parameter, dtype=value.dtype).copy_(value)
     missing = len(parameter) - len(value) if value.ndim and parameter.ndim else 0
     if missing <= 0 or value.shape[1:] != parameter.shape[1 : value.ndim]:
         return value
