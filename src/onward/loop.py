@@ -254,11 +254,9 @@ class Loop:
                 self.watch(Event("learning", self.spec, period.index))
                 samples, self.learning = self.budget.totals["samples"], Spent()
                 yield from self._learn(period, progress)
-                self._log_speed(period, self.budget.totals["samples"] - samples)
                 progress = Progress(period=period.index + 1)
                 metrics = dict(getattr(self.learner, "metrics", {}))
-                if metrics:
-                    self.folder.log("learned", period=period.index, metrics=metrics)
+                self._log_learned(period, self.budget.totals["samples"] - samples, metrics)
                 learned = Event("learned", self.spec, period.index, self.learner, metrics=metrics)
                 self.watch(learned)
                 self._save(progress, self.budget.held)
@@ -291,7 +289,7 @@ class Loop:
     def _meter(self, before: Cost | None) -> Meter:
         """Return what counts the cost, on top of what the run had cost before."""
         name = self._device
-        if name is None or name == "cpu":
+        if name is None or name.startswith("cpu"):
             return Meter(self.chosen.metered, before)
         import torch
 
@@ -323,8 +321,8 @@ class Loop:
             "threads": hardware.threads,
         }
 
-    def _log_speed(self, period: Period, samples: int) -> None:
-        """Note how fast a period was learned, and how much of that time was spent on waiting."""
+    def _log_learned(self, period: Period, samples: int, metrics: Mapping[str, float]) -> None:
+        """Log what the method logged, how fast a period was learned, and the time spent waiting."""
         seconds = self.learning.wall
         self.folder.log(
             "learned",
@@ -333,6 +331,7 @@ class Loop:
             seconds=round(seconds, 3),
             samples_per_second=round(samples / seconds, 1) if seconds else None,
             waiting_share=round(self.learning.waiting / seconds, 3) if seconds else None,
+            **({"metrics": metrics} if metrics else {}),
         )
 
     def _require_tested(self, progress: Progress) -> None:
