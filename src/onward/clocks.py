@@ -5,7 +5,9 @@ from collections.abc import Callable
 
 
 class Clock:
-    """Adds up the seconds between `start` and `stop`; can be read at any moment.
+    """Adds up the seconds between `start` and `stop`, which may be nested.
+
+    It can be read at any moment.
 
     Parameters
     ----------
@@ -25,14 +27,19 @@ class Clock:
     def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
         self._now, self._before = now, 0.0
         self._started: float | None = None
+        self._depth = 0
 
     def start(self) -> None:
         """Begin to count."""
-        self._started = self._now()
+        if not self._depth:
+            self._started = self._now()
+        self._depth += 1
 
     def stop(self) -> None:
-        """Count no further."""
-        self._before, self._started = self.seconds, None
+        """Count no further, if this ends the first `start`."""
+        self._depth -= 1
+        if not self._depth:
+            self._before, self._started = self.seconds, None
 
     @property
     def seconds(self) -> float:

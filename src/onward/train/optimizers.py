@@ -172,6 +172,9 @@ class ModelOptimizer:
             group["lr"] = lr
 
     def _update(self, scaler: torch.amp.GradScaler | None) -> None:
+        for parameter in self._named.values():
+            if parameter.grad is not None and parameter.grad.stride() != parameter.stride():
+                parameter.grad = _laid_out(parameter.grad, parameter)
         if scaler is None or not scaler.is_enabled():
             self.torch.step()
             return
@@ -207,7 +210,7 @@ class ModelOptimizer:
         names = {id(parameter): name for name, parameter in self._named.items()}
         packed["state"] = {
             number: {
-                entry: _fitted(value, parameter)
+                entry: _laid_out(_grown(value, parameter), parameter)
                 for entry, value in entries[names[id(parameter)]].items()
             }
             for number, parameter in enumerate(order)
@@ -250,15 +253,22 @@ def optimizers_at_once(optimizers: Sequence[ModelOptimizer]) -> OptimizersAtOnce
     return OptimizersAtOnce(optimizers)
 
 
-def _fitted(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
+def _grown(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
     """Return an entry of the state with as many rows as its parameter has now; new ones are zero.
 
-    Only last layers grow, at the end of their first axis. It lies in memory as its parameter does:
-    torch's fused kernels read both in one order, and a state from a file has another one.
+    Only last layers grow, at the end of their first axis.
     """
-    if value.shape == parameter.shape:
-        return torch.empty_like(parameter, dtype=value.dtype).copy_(value)
     missing = len(parameter) - len(value) if value.ndim and parameter.ndim else 0
     if missing <= 0 or value.shape[1:] != parameter.shape[1 : value.ndim]:
         return value
     return torch.cat([value, value.new_zeros(missing, *value.shape[1:])])
+
+
+def _laid_out(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
+    """Return a tensor in the memory format of its parameter, if it has the same shape.
+
+    Fused optimizers go through memory in its order, and do not look at strides.
+    """
+    if value.shape != parameter.shape or value.stride() == parameter.stride():
+        return value
+    return torch.empty_like(parameter, dtype=value.dtype, requires_grad=False).copy_(value)
