@@ -33,6 +33,7 @@ _SMALL_STEP = 0.1
 _CLASSIFIER: Mapping[str, Any] = {"epochs": 1, "batch_size": 8}
 # What suits a linear layer makes deep networks diverge, and differences with them.
 _DEEP: Mapping[str, Any] = {**_CLASSIFIER, "lr": 0.01, "augment": "padded_crop_flip"}
+_RATES = {"resnet32": 0.001, "resnet18": 0.001}
 _DETECTOR: Mapping[str, Any] = {"epochs": 1, "first_epochs": 1, "batch_size": 2}
 
 
@@ -81,6 +82,7 @@ class Case:
             self.data, _CLASSIFIER
         )
         recipe = replace(made.recipes[made.recipe], model=self.model, **changes)
+        recipe = replace(recipe, lr=_RATES.get(self.model, recipe.lr))
         if self.image_size is not None:
             recipe = replace(recipe, image_size=self.image_size)
         cut = partial(_shortened, cut=made.cut)
