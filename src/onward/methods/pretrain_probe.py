@@ -99,6 +99,13 @@ class PretrainProbe:
         self._calls = 0
         self._steps_done = 0
 
+    @property
+    def compute_device(self) -> str:
+        """The name of the device that it computes on."""
+        from onward.models.device import resolve_device
+
+        return str(resolve_device(self._setting.hardware.device))
+
     def learn(self, view: View, budget: Budget) -> None:
         """Pre-train on all samples, then train the linear layer on those with labels."""
         from onward.train.loading import batches, computing_on

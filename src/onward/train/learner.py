@@ -62,6 +62,11 @@ class GradientLearner:
         self._optimizer_state: dict[str, torch.Tensor] = {}
         method.begin(self.setting)
 
+    @property
+    def compute_device(self) -> str:
+        """The name of the device that it computes on."""
+        return str(resolve_device(self.setting.hardware.device))
+
     def learn(self, view: View, budget: Budget) -> None:
         """Train on the view as the method says."""
         for error in learn_together([(self, view, budget)]):

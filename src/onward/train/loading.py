@@ -12,8 +12,9 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 from torch.utils.dlpack import from_dlpack
 
+from onward.clocks import DEVICE, WAITING
 from onward.errors import OnwardError
-from onward.models.device import computing, explained
+from onward.models.device import computing, explained, resolve_device
 from onward.pairs import as_bytes
 from onward.types import Hardware, View
 from onward.view import reader_of
@@ -45,9 +46,16 @@ def loading_with(workers: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def computing_on(hardware: Hardware) -> Iterator[None]:
-    """Compute and load data as the hardware settings say."""
-    with computing(hardware.threads), loading_with(hardware.workers):
-        yield
+    """Compute and load data as the hardware settings say, and count the time on a device."""
+    on_device = resolve_device(hardware.device).type != "cpu"
+    if on_device:
+        DEVICE.start()
+    try:
+        with computing(hardware.threads), loading_with(hardware.workers):
+            yield
+    finally:
+        if on_device:
+            DEVICE.stop()
 
 
 def batches(
@@ -79,7 +87,12 @@ def batches(
     workers = 0 if in_memory else min(_WORKERS.get(), count // _FEWEST_BATCHES)
     if not workers:
         for item in items:
-            yield item, read(item).to(device)
+            WAITING.start()
+            try:
+                found = read(item)
+            finally:
+                WAITING.stop()
+            yield item, found.to(device)
         return
     pinned = device.type == "cuda"
     # A generator of its own: the loader would draw from the one that all of torch shares.
@@ -96,12 +109,15 @@ def batches(
     loaded: Any = iter(loader)
     try:
         while True:
+            WAITING.start()
             try:
                 item, found = next(loaded)
             except StopIteration:
                 return
             except RuntimeError as error:
                 raise explained(error) from error
+            finally:
+                WAITING.stop()
             if isinstance(found, OnwardError):
                 raise found
             yield item, found.to(device, non_blocking=pinned)
