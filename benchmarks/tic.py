@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from onward.train.descent import descend
 
 import onward
 from onward.benchmarks import Source
@@ -36,7 +37,6 @@ from onward.pairs import PairLayout, as_bytes
 from onward.results.record import RunRecord
 from onward.sweep import Job, cores, sweep
 from onward.train.augment import augmented
-from onward.train.descent import descend
 from onward.train.method import TrainingSet
 from onward.train.steps import Steps
 from onward.types import Array, Benchmark, Budget, Call, View
