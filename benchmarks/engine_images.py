@@ -1,5 +1,6 @@
 """Cases of benchmarks/engine.py that read photos: JPEGs of 500 x 375 pixels."""
 
+import resource
 import tempfile
 import time
 from collections.abc import Iterator
@@ -90,6 +91,12 @@ class Ours:
         begun = time.perf_counter()
         self._learn(self._count)
         return self._count / (time.perf_counter() - begun)
+
+    def cpu(self) -> float:
+        """Return the CPU milliseconds an image that this process and its workers spend."""
+        begun = _cpu_seconds()
+        self._learn(self._count)
+        return 1000 * (_cpu_seconds() - begun) / self._count
 
     def _learn(self, count: int) -> None:
         budget, rows = Budget(), np.arange(count)
@@ -188,7 +195,17 @@ def data_path(rounds: int, *, quick: bool) -> list[Measured]:
                 rounds,
                 "images per second of wall time, two workers and none",
                 Target(1.5, at_least=True),
-            )
+            ),
+            # What sending batches between processes adds; on two free cores, a speed-up of 1.5
+            # leaves room for a third.
+            measure(
+                "data-path overhead",
+                two.cpu,
+                none.cpu,
+                rounds,
+                "ms of CPU time an image of all processes, two workers and none",
+                Target(1.33, at_least=False),
+            ),
         ]
 
 
@@ -234,6 +251,12 @@ def decode_crop(rounds: int, *, quick: bool) -> list[Measured]:
                 )
             )
     return found
+
+
+def _cpu_seconds() -> float:
+    """Return the CPU time of this process and of those that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _transforms() -> Any:
