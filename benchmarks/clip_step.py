@@ -14,7 +14,8 @@ from onward.models.open_clip_loader import open_clip
 from onward.models.pixels import normalised, scale_of
 from onward.pairs import PairLayout, as_bytes
 from onward.train.augment import augmented
-from onward.train.learner import GradientLearner, computing_on
+from onward.train.learner import GradientLearner
+from onward.train.loading import computing_on
 from onward.train.method import TrainingSet
 from onward.train.recipe import Recipe
 from onward.train.steps import Steps

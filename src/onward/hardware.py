@@ -1,6 +1,9 @@
 """What a run computes on: settings that do not belong to its spec, and are recorded beside it."""
 
+import contextlib
 import re
+from collections.abc import Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from onward.errors import OnwardError
@@ -42,3 +45,19 @@ class Hardware:
 
 ANY_HARDWARE = Hardware()
 """The best device that there is, without workers, on one thread."""
+_CURRENT: ContextVar[Hardware] = ContextVar("hardware", default=ANY_HARDWARE)
+
+
+@contextlib.contextmanager
+def preparing_on(hardware: Hardware) -> Iterator[None]:
+    """Let inputs be prepared on this hardware."""
+    token = _CURRENT.set(hardware)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def preparation_hardware() -> Hardware:
+    """Return the hardware that inputs are prepared on: that of their benchmark."""
+    return _CURRENT.get()

@@ -27,12 +27,12 @@ from onward.exam import Exam, Test, due_tests, static_tests
 from onward.failures import FailedRun
 from onward.learners import UNKNOWN, Chosen, choose, require_metered, require_shared_out
 from onward.models.stored_recipe import stored_recipe
-from onward.results.cost import Meter, environment
+from onward.results.cost import Meter, Spent, environment
 from onward.results.folder import folder_of, write_traceback
 from onward.results.followed import open_for_all
 from onward.results.read import missing_tests
 from onward.results.record import RunRecord, load_record
-from onward.results.schema import Point, Progress, RunSpec, Score
+from onward.results.schema import Cost, Point, Progress, RunSpec, Score
 from onward.results.stream_card import write_stream_card
 from onward.stored import stored
 from onward.turns import Event, Turn, Watch
@@ -178,7 +178,7 @@ class Loop:
         require_metered(chosen, limits, allow_unmetered=allow_unmetered)
         self.crew, self.chosen = crew(), chosen
         self.checkpoint_seconds, self.saved_at = checkpoint_seconds, time.monotonic()
-        self.meter = Meter(chosen.metered)
+        self.learning = Spent()
 
     @contextlib.contextmanager
     def opened(self, out: str | os.PathLike[str] | None) -> Iterator[None]:
@@ -196,7 +196,8 @@ class Loop:
         self.lasting, waits = out is not None, partial(self.watch, Event("waiting", self.spec))
         with contextlib.ExitStack() as stack:
             place = stack.enter_context(tempfile.TemporaryDirectory()) if out is None else out
-            opened = open_for_all(Path(place), self.spec, environment(), waits)
+            where = environment(**self._computed_on())
+            opened = open_for_all(Path(place), self.spec, where, waits)
             self.folder = stack.enter_context(opened)
             if self.lasting and self.crew.leads and not self.folder.complete:
                 write_stream_card(Path(place), self.spec.stream_name, self.benchmark, self.stream)
@@ -241,6 +242,7 @@ class Loop:
         if self.folder.complete:
             self.watch(Event("done before", self.spec))
             return
+        self.meter = self._meter(None)
         progress = self._resume()
         self.budget.charge = self.meter.charge
         self.meter.charge(1.0)
@@ -250,11 +252,11 @@ class Loop:
         for period in self.stream[max(learned_before - 1, 0) :]:
             if period.index >= learned_before and len(period.train):
                 self.watch(Event("learning", self.spec, period.index))
+                samples, self.learning = self.budget.totals["samples"], Spent()
                 yield from self._learn(period, progress)
                 progress = Progress(period=period.index + 1)
                 metrics = dict(getattr(self.learner, "metrics", {}))
-                if metrics:
-                    self.folder.log("learned", period=period.index, metrics=metrics)
+                self._log_learned(period, self.budget.totals["samples"] - samples, metrics)
                 learned = Event("learned", self.spec, period.index, self.learner, metrics=metrics)
                 self.watch(learned)
                 self._save(progress, self.budget.held)
@@ -278,11 +280,59 @@ class Loop:
             )
         self.saver.load(learner_folder)
         self.budget.resume(progress.totals, held)
-        self.meter = Meter(self.chosen.metered, progress.cost)
+        self.meter = self._meter(progress.cost)
         where = {"period": progress.period, "learned": progress.learned}
         self.folder.log("resumed", **where, processes=self.crew.size)
         self.watch(Event("resumed", self.spec, progress.period))
         return progress
+
+    def _meter(self, before: Cost | None) -> Meter:
+        """Return what counts the cost, on top of what the run had cost before."""
+        name = self._device
+        if name is None or name.startswith("cpu"):
+            return Meter(self.chosen.metered, before)
+        import torch
+
+        from onward.models.device import peak_memory, reset_peak_memory
+
+        device = torch.device(name)
+        reset_peak_memory(device)
+        return Meter(self.chosen.metered, before, lambda: peak_memory(device))
+
+    @property
+    def _device(self) -> str | None:
+        """The name of the device that the learner computes on, if it says so."""
+        name: str | None = getattr(self.learner, "compute_device", None)
+        return name
+
+    def _computed_on(self) -> dict[str, Any]:
+        """Return the part of the environment that the learner was told."""
+        if self._device is None:
+            return {}
+        import torch
+
+        from onward.models.device import device_name
+
+        hardware = self.benchmark.hardware
+        return {
+            "device": self._device,
+            "device_name": device_name(torch.device(self._device)),
+            "workers": hardware.workers,
+            "threads": hardware.threads,
+        }
+
+    def _log_learned(self, period: Period, samples: int, metrics: Mapping[str, float]) -> None:
+        """Log what the method logged, how fast a period was learned, and the time spent waiting."""
+        seconds = self.learning.wall
+        self.folder.log(
+            "learned",
+            period=period.index,
+            samples=samples,
+            seconds=round(seconds, 3),
+            samples_per_second=round(samples / seconds, 1) if seconds else None,
+            waiting_share=round(self.learning.waiting / seconds, 3) if seconds else None,
+            **({"metrics": metrics} if metrics else {}),
+        )
 
     def _require_tested(self, progress: Progress) -> None:
         """Raise if the weights of a checkpoint are ahead of the tests in the run folder.
@@ -349,8 +399,10 @@ class Loop:
         view = View(self.stream.table, shown, classes, call, *beside)
         try:
             self.meter.charge(0.0)
+            before = self.meter.spent
             self.stage = f"learning period {period.name}"
             yield Turn((period.index, part.start), self.learner, view, self.budget)
+            self.learning = self.learning.plus(1.0, before, self.meter.spent)
             self.meter.charge(1.0)
         finally:
             call.over = True

@@ -15,7 +15,7 @@ from typing import Protocol as Interface
 
 from onward.budget import Budget
 from onward.fit import IMAGES
-from onward.hardware import ANY_HARDWARE, Hardware
+from onward.hardware import ANY_HARDWARE, Hardware, preparing_on
 from onward.protocols import Protocol, tested_periods
 from onward.splits import Folds, Holdout, Released, Split, Undivided
 from onward.stream import PERIOD, Period, Stream
@@ -233,7 +233,8 @@ class Benchmark:
     @cached_property
     def table(self) -> Table:
         """The samples with their inputs."""
-        return self.prepare(self.raw)
+        with preparing_on(self.hardware):
+            return self.prepare(self.raw)
 
     def stream(self, seed: int = 0) -> Stream:
         """Return the stream of one seed. Seeds change the split and the order together."""

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from clear_miniature import write_new
 
 import onward
+from onward.benchmarks import Source
 from onward.checks import check_stream
 from onward.data.past import Past
 from onward.errors import OnwardError
+from onward.hardware import Hardware
 from onward.train.moco import CPU
 from onward.train.pretrain import pretrain
 
@@ -20,7 +23,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Untrained ones: what they are good for is not asked here."""
     out = tmp_path_factory.mktemp("weights")
     images = np.zeros((4, 16, 16, 3), np.uint8)
-    pretrain(Past(images, "nothing", "nothing"), replace(CPU, size=16, epochs=0), 0, out)
+    pretrain(Past(images, "nothing", "nothing"), replace(CPU, image_size=16, epochs=0), 0, out)
     return str(out)
 
 
@@ -62,7 +65,7 @@ def test_official_images_read_by_a_backbone(weights: str, tmp_path: Path) -> Non
     [
         ({"backbone": "moko", "weights": "w"}, "Did you mean 'moco'"),
         ({"backbone": "moco"}, "expected the weights of the backbone moco"),
-        ({"weights": "w"}, "expected the backbone"),
+        ({"weights": "w"}, "or name a --backbone that they are for"),
         ({"backbone": "moco", "weights": "w", "size": 32}, "expected no features, size"),
         ({"backbone": "moco", "weights": "nowhere"}, "onward pretrain clear --out nowhere"),
     ],
@@ -70,3 +73,41 @@ def test_official_images_read_by_a_backbone(weights: str, tmp_path: Path) -> Non
 def test_mistakes_are_named(options: dict[str, object], message: str) -> None:
     with pytest.raises(OnwardError, match=message):
         onward.load("clear", **options)  # type: ignore[arg-type]
+
+
+def test_any_number_of_workers_gives_the_same_features(
+    weights: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_new(tmp_path / "clear", image_only=True)
+    monkeypatch.setattr("onward.train.embedding._BATCH_SIZE", 2)
+    monkeypatch.setattr("onward.data.extracted._SHARD", 5)
+    found = []
+    for workers in (0, 2):
+        monkeypatch.setenv("ONWARD_CACHE", str(tmp_path / f"cache {workers}"))
+        benchmark = onward.load(
+            "clear", data=str(folder), backbone="moco", weights=weights, workers=workers
+        )
+        found.append(np.asarray(benchmark.table.wide["input"]))
+    np.testing.assert_array_equal(*found)
+    assert len(found[0]) > 10
+
+
+def test_features_are_computed_on_the_device_of_the_benchmark(
+    weights: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_new(tmp_path / "clear", image_only=True)
+    monkeypatch.setenv("ONWARD_CACHE", str(tmp_path / "cache"))
+    asked: list[str] = []
+
+    def resolve_device(name: str) -> torch.device:
+        asked.append(name)
+        return torch.device("cpu")
+
+    monkeypatch.setattr("onward.models.device.resolve_device", resolve_device)
+    options = {"backbone": "moco", "weights": weights}
+    assert onward.load("clear", data=str(folder), device="cuda:1", **options).table
+    source = Source("clear", str(folder), options=options, hardware=Hardware("mps", 0, 2))
+    made = source.load()
+    assert made.hardware == source.hardware
+    assert made.table
+    assert asked == ["cuda:1", "mps"]

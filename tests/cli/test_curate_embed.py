@@ -20,9 +20,9 @@ def test_from_images_to_a_page(onward: Terminal, weights: Path, tmp_path: Path) 
     store, found, page = (tmp_path / name for name in ("store", "found", "page"))
     model = ("--model", "clip_small", "--weights", weights)
     words = ("curate", "embed", "--images", images, "--pool", pool, *model, "--out", store)
-    code, out, err = onward(*words)
+    code, out, err = onward(*words, "--device", "cpu", "--workers", "2", "--threads", "1")
     assert (code, err) == (0, "")
-    assert "48 directions of 128 numbers in 2 shards" in out
+    assert "48 embeddings of 128 numbers in 2 shards" in out
     assert "1 of no use: no bytes" in out
     assert "1 of the pool that have no direction here" in out
     code, _, err = onward(*words)
@@ -92,6 +92,10 @@ def test_vectors_that_are_there_and_queries_that_are_there(
         (("embed", "--images", ".", "--embeddings", "."), "--images or --embeddings"),
         (("embed", "--images", "."), "expected --model with --images"),
         (("embed", "--images", "x", "--ids", "y", "--model", "clip_small"), "--ids with"),
+        (
+            ("embed", "--images", ".", "--model", "clip_small", "--device", "gpu"),
+            "expected the name of a device",
+        ),
         (("embed", "--images", "nowhere", "--model", "clip_small"), "found none at nowhere"),
         (("embed", "--embeddings", "nowhere"), "found none at nowhere"),
         (

@@ -29,14 +29,15 @@ def test_weights_are_written_once(
         "--training",
         "epochs=1",
         "--training",
-        "size=8",
+        "image_size=8",
         "--out",
         weights,
     )
-    code, out, _ = onward(monkeypatch, capsys, *words)
+    hardware = ("--device", "cpu", "--workers", "2", "--threads", "1", "--precision", "fp32")
+    code, out, _ = onward(monkeypatch, capsys, *words, *hardware)
     assert (code, "small on 1266 images (emoji of 2016-06-17)" in out) == (0, True)
     card = json.loads((weights / "card.json").read_text())
-    assert (card["recipe"]["epochs"], card["recipe"]["size"], len(card["loss_by_epoch"])) == (
+    assert (card["recipe"]["epochs"], card["recipe"]["image_size"], len(card["loss_by_epoch"])) == (
         1,
         8,
         1,
@@ -55,6 +56,11 @@ def test_weights_are_written_once(
         (("clear", "--data", "emojis"), "Did you mean 'emoji'?"),
         (("clear", "--training", "epoch=1"), "Did you mean 'epochs'?"),
         (("clear", "--training", "encoder=resnet19"), "Did you mean 'resnet18'?"),
+        (("clear", "--training", "optimizer=adamv"), "Did you mean 'adam"),
+        (("clear", "--precision", "fp8"), "expected precision as one of fp32, bf16, fp16"),
+        (("clear", "--precision", "bf16", "--training", "precision=bf16"), "expected one value of"),
+        (("clear", "--device", "gpu"), "expected the name of a device, such as cuda:0"),
+        (("clear", "--device", "cpu", "--precision", "fp16"), "precision fp32 or bf16 on a CPU"),
     ],
 )
 def test_mistakes_end_with_a_message(

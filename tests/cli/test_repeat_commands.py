@@ -76,7 +76,7 @@ def _clear_backbone() -> Case:
 
     write_old(Path("clear10"), features=())
     past = Past(np.zeros((4, 16, 16, 3), np.uint8), "nothing", "nothing")
-    settings = type(CPU)(**{**vars(CPU), "size": 16, "epochs": 0})
+    settings = type(CPU)(**{**vars(CPU), "image_size": 16, "epochs": 0})
     pretrain(past, settings, 0, Path("moco"))
     return Case("clear", {"data": "clear10", "backbone": "moco", "weights": "moco"}, ("moco",))
 

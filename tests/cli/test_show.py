@@ -11,6 +11,8 @@ import pytest
 from terminal import Terminal
 from tiny_runs import damage, tiny_runs, unfinished_run
 
+import onward as package
+from onward.checks.tiny import tiny_benchmark
 from onward.results.read import find_folders
 
 
@@ -144,3 +146,14 @@ def test_a_terminal_that_knows_no_blocks_is_no_traceback(
     shown = written.getvalue().decode(encoding)
     assert "finetune" in shown
     assert "over time" not in shown
+
+
+def test_a_run_that_was_resumed_elsewhere_is_named(onward: Terminal, tmp_path: Path) -> None:
+    folder = unfinished_run(tmp_path)
+    package.run(tiny_benchmark(), "scratch", out=tmp_path, threads=2)
+    assert (folder / "resumed.jsonl").is_file()
+    code, out, err = onward("show", tmp_path)
+    assert code == 0
+    assert "1 run was resumed with another number of threads" in err
+    assert "repeats are not bit-identical" in err
+    assert "resumed" not in out

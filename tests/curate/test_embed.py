@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,8 @@ from onward.errors import OnwardError
 from onward.models.clip import Clip
 from onward.models.clip_choice import named_clip
 from onward.models.open_clip_loader import open_clip
+from onward.train.loading import loading_with
+from onward.types import Array
 
 
 @pytest.fixture(scope="module")
@@ -254,3 +257,44 @@ def test_a_changed_folder_is_noticed(clip: Clip, tmp_path: Path) -> None:
     (images / "0" / "new.png").write_bytes(picture("red"))
     with pytest.raises(OnwardError, match=r"options that .* was begun with, found found"):
         made(tmp_path / "store", clip, images)
+
+
+def test_any_number_of_workers_gives_the_same_store(
+    clip: Clip, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onward.curate.embed_images._BATCH_SIZE", 2)
+    images = write_pictures(tmp_path / "images", 5)
+    (images / "0" / "broken.jpg").write_bytes(b"")
+    (images / "1" / "cut off.png").write_bytes(picture("red")[:40])
+    for workers in (0, 2):
+        with loading_with(workers):
+            made(tmp_path / str(workers), clip, images)
+    assert {row[1]: row[2] for row in corrupt(tmp_path / "2")} == {
+        "broken": "no bytes",
+        "cut off": "cannot be decoded",
+    }
+    stored = [path for path in sorted((tmp_path / "0").rglob("*.*")) if path.suffix != ".json"]
+    assert len(stored) > 6
+    for path in stored:
+        other = tmp_path / "2" / path.relative_to(tmp_path / "0")
+        assert path.read_bytes() == other.read_bytes()
+
+
+def test_images_are_read_by_workers(
+    clip: Clip, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onward.curate.embed_images._BATCH_SIZE", 2)
+    readers = tmp_path / "readers"
+    readers.mkdir()
+    fit = clip.fit
+
+    def noted(image: Image.Image) -> Array:
+        (readers / str(os.getpid())).touch()
+        return fit(image)
+
+    monkeypatch.setattr(clip, "fit", noted)
+    with loading_with(2):
+        made(tmp_path / "store", clip, write_pictures(tmp_path / "images", 5))
+    pids = {int(path.name) for path in readers.iterdir()}
+    assert len(pids) > 1
+    assert os.getpid() not in pids

@@ -1,3 +1,4 @@
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -5,24 +6,29 @@ import pytest
 from clear_miniature import write_old
 
 from onward.data.emoji_history import load_emoji
-from onward.data.extracted import extracted
+from onward.data.extracted import Read, extracted
 from onward.data.folder_images import FolderImages
 from onward.data.images import ImageColumn, ImageStore
-from onward.types import Array
+from onward.types import Array, Rows
 
 
 class Reader:
-    """Gives each image's mean colours, and counts how many images it was shown."""
+    """Gives each image's mean colors, and counts how many images it has read."""
 
     def __init__(self, stop_after: int | None = None) -> None:
-        self.shown = 0
+        self.count = 0
         self._stop_after = stop_after
 
-    def __call__(self, images: Array) -> Array:
-        if self._stop_after is not None and self.shown >= self._stop_after:
-            raise KeyboardInterrupt
-        self.shown += len(images)
-        return images[..., :3].mean((1, 2)).astype(np.float32)
+    def __call__(self, read: Read, parts: Sequence[Rows]) -> Generator[Array, None, None]:
+        for part in parts:
+            if self._stop_after is not None and self.count >= self._stop_after:
+                raise KeyboardInterrupt
+            self.count += len(part)
+            yield mean_colors(read(part))
+
+
+def mean_colors(images: Array) -> Array:
+    return images[..., :3].mean((1, 2)).astype(np.float32)
 
 
 @pytest.fixture(autouse=True)
@@ -43,14 +49,14 @@ def emoji(monkeypatch: pytest.MonkeyPatch) -> ImageColumn:
 def test_each_distinct_image_is_read_once_and_then_never_again(emoji: ImageColumn) -> None:
     first, second = Reader(), Reader()
     features = extracted(emoji, "means", first)
-    assert first.shown == len(emoji.store)
+    assert first.count == len(emoji.store)
     rows = np.array([0, 49, 99])
-    assert np.array_equal(features[rows], Reader()(emoji[rows]))
+    assert np.array_equal(features[rows], mean_colors(emoji[rows]))
     assert np.array_equal(extracted(emoji, "means", second), features)
-    assert second.shown == 0
+    assert second.count == 0
     other = Reader()
     extracted(emoji, "other weights", other)
-    assert other.shown == first.shown
+    assert other.count == first.count
 
 
 def test_what_was_done_before_a_stop_is_not_done_again(emoji: ImageColumn) -> None:
@@ -58,7 +64,7 @@ def test_what_was_done_before_a_stop_is_not_done_again(emoji: ImageColumn) -> No
     with pytest.raises(KeyboardInterrupt):
         extracted(emoji, "means", stopped)
     whole = extracted(emoji, "means", after)
-    assert (stopped.shown, after.shown) == (32, 18)
+    assert (stopped.count, after.count) == (32, 18)
     assert np.array_equal(whole, extracted(emoji, "means again", Reader()))
 
 
@@ -68,7 +74,7 @@ def test_noise_is_read_and_never_cached(emoji: ImageColumn) -> None:
     for seed in (0, 1):
         noised = emoji.with_noise(rows, np.random.default_rng(seed))
         found = extracted(noised, "means", Reader())
-        assert np.array_equal(found[rows], Reader()(noised[rows]))
+        assert np.array_equal(found[rows], mean_colors(noised[rows]))
         assert np.array_equal(found[40:], real[40:])
 
 
@@ -78,11 +84,11 @@ def test_images_of_a_folder(tmp_path: Path) -> None:
     column = FolderImages(root, paths, 16)
     reader = Reader()
     features = extracted(column, "means", reader)
-    assert np.array_equal(features, Reader()(column[np.arange(len(paths))]))
+    assert np.array_equal(features, mean_colors(column[np.arange(len(paths))]))
     extracted(column, "means", reader)
-    assert reader.shown == len(paths)
+    assert reader.count == len(paths)
     extracted(FolderImages(root, paths, 20), "means", reader)
-    assert reader.shown == 2 * len(paths)
+    assert reader.count == 2 * len(paths)
     noised = column.with_noise(np.array([3]), np.random.default_rng(0))
     found = extracted(noised, "means", Reader())
     assert np.flatnonzero((found != features).any(1)).tolist() == [3]
@@ -90,4 +96,4 @@ def test_images_of_a_folder(tmp_path: Path) -> None:
 
 def test_an_array_of_images() -> None:
     images = np.random.default_rng(0).integers(0, 256, (5, 4, 4, 3), np.uint8)
-    assert np.array_equal(extracted(images, "means", Reader()), Reader()(images))
+    assert np.array_equal(extracted(images, "means", Reader()), mean_colors(images))

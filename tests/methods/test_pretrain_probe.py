@@ -93,3 +93,18 @@ def test_what_was_saved_answers_as_before(tmp_path: Path) -> None:
     again.load(tmp_path)
     test = View(table, period.test, period.classes, Call(None))
     assert np.array_equal(first.predict(test), again.predict(test))
+
+
+def test_any_number_of_workers_gives_the_same_run() -> None:
+    tiny = tiny_benchmark("semi_supervised", images=True)
+    alone, ahead = (
+        onward.run(
+            tiny, "pretrain_probe", options={"epochs": 9}, limits={"iterations": 36}, workers=count
+        )
+        for count in (0, 2)
+    )
+    np.testing.assert_array_equal(alone.matrix(), ahead.matrix())
+    assert alone.cost is not None
+    assert ahead.cost is not None
+    # What is read ahead of a step counts when the step is made.
+    assert alone.cost.samples == ahead.cost.samples

@@ -10,8 +10,8 @@ from onward.train.pretrain import pretrain
 
 
 def main(out: str) -> None:
-    recipe = replace(CPU, epochs=80, batch_size=64, size=24)
-    past = read_past("emoji", recipe.size)
+    recipe = replace(CPU, epochs=80, batch_size=64, image_size=24)
+    past = read_past("emoji", recipe.image_size)
     few = replace(past, images=past.images[slice(0, 128)])  # type: ignore[index]
     pretrain(
         few,

@@ -239,3 +239,22 @@ def test_training_keywords_of_run_are_in_the_spec() -> None:
         "finetune",
     )
     assert same.spec.hash == record.spec.hash
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "adamw"])
+def test_restored_state_takes_the_memory_format_of_its_parameter(name: str) -> None:
+    def images_last() -> dict[str, nn.Parameter]:
+        values = torch.randn(3, 2, 3, 3, generator=torch.Generator().manual_seed(0))
+        return {"conv": nn.Parameter(values.to(memory_format=torch.channels_last))}
+
+    recipe = replace(RECIPE, optimizer=name)
+    whole, first, second = images_last(), images_last(), images_last()
+    take_steps(ModelOptimizer(whole, recipe), whole, range(4))
+    begun = ModelOptimizer(first, recipe)
+    take_steps(begun, first, range(2))
+    with torch.no_grad():
+        second["conv"].copy_(first["conv"])
+    # As it comes back from a file.
+    stored = {n: v.clone(memory_format=torch.contiguous_format) for n, v in begun.state().items()}
+    take_steps(ModelOptimizer(second, recipe, state=stored), second, range(2, 4))
+    assert torch.equal(second["conv"], whole["conv"])

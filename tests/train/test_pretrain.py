@@ -1,4 +1,4 @@
-"""Pre-training that is stopped anywhere ends with the weights of one that was left in peace."""
+"""Pre-training that is interrupted ends with the weights of one that was not."""
 
 import json
 import subprocess
@@ -13,11 +13,13 @@ import pytest
 
 from onward.data.past import Past
 from onward.errors import DamagedFolderError, OnwardError
-from onward.models.weights_folder import read_card
-from onward.train.moco import CPU
+from onward.hardware import Hardware
+from onward.models.checkpoints import pretrained_encoder
+from onward.models.weights_folder import CARD, RECIPE_FIELDS, read_card
+from onward.train.moco import CPU, MocoRecipe
 from onward.train.pretrain import pretrain
 
-RECIPE = replace(CPU, size=16, epochs=3, batch_size=16, queue=32)
+RECIPE = replace(CPU, image_size=16, epochs=3, batch_size=16, queue_size=32)
 STEPS = 9
 
 
@@ -132,3 +134,52 @@ def test_changed_weights_are_noticed(past: Past, tmp_path: Path) -> None:
     (tmp_path / "card.json").write_text(json.dumps({**card, "sha256": "0" * 64}))
     with pytest.raises(DamagedFolderError, match="expected weights with sha256 000000000000"):
         read_card(tmp_path)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_any_number_of_workers_gives_the_same_bytes(
+    past: Past, whole: Path, tmp_path: Path, workers: int
+) -> None:
+    assert pretrain(past, RECIPE, 0, tmp_path, hardware=Hardware("cpu", workers))
+    for name in ("weights.safetensors", "card.json"):
+        assert (tmp_path / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_stopped_with_workers_and_resumed_without(past: Past, whole: Path, tmp_path: Path) -> None:
+    def stop(done: int, steps: int, loss: float | None) -> None:
+        if done == STEPS - 3:
+            raise Stop
+
+    with pytest.raises(Stop):
+        pretrain(
+            past, RECIPE, 0, tmp_path, hardware=Hardware("cpu", 2), checkpoint_seconds=0, watch=stop
+        )
+    assert pretrain(past, RECIPE, 0, tmp_path)
+    assert (tmp_path / CARD).read_bytes() == (whole / CARD).read_bytes()
+
+
+@pytest.mark.filterwarnings("ignore:this processor has no instructions")
+def test_precision_is_part_of_what_the_weights_are(past: Past, whole: Path, tmp_path: Path) -> None:
+    recipe = replace(RECIPE, epochs=1, precision="bf16")
+    assert pretrain(past, recipe, 0, tmp_path)
+    assert read_card(tmp_path)["recipe"]["precision"] == "bf16"
+    with pytest.raises(OnwardError, match="expected weights of this recipe"):
+        pretrain(past, replace(recipe, precision="fp32"), 0, tmp_path)
+
+
+def test_a_card_of_an_older_version_is_read(past: Past, tmp_path: Path) -> None:
+    recipe = replace(RECIPE, epochs=0)
+    pretrain(past, recipe, 0, tmp_path)
+    card = json.loads((tmp_path / CARD).read_text())
+    older = {new: old for old, new in RECIPE_FIELDS.items()}
+    card["recipe"] = {
+        older.get(name, name): value
+        for name, value in card["recipe"].items()
+        if name not in ("momentum", "precision")
+    }
+    assert {"learning_rate", "optimiser", "size", "queue", "width"} < card["recipe"].keys()
+    (tmp_path / CARD).write_text(json.dumps(card))
+    assert MocoRecipe(**read_card(tmp_path)["recipe"]) == recipe
+    _, size = pretrained_encoder(tmp_path)
+    assert size == recipe.image_size
+    assert not pretrain(past, recipe, 0, tmp_path), "the weights are complete"

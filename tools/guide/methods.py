@@ -35,7 +35,8 @@ def method_pages() -> dict[str, str]:
         "# Methods",
         "A method is one small file that answers five questions; finetuning's answers are the "
         "defaults ([design](../design.md#every-method-is-one-row)). Which of them run where is in "
-        "[the grid](../grid.md), how to write one in [a method of your own](../howto/method.md).",
+        "[the grid](../grid.md), how to write one in [write a method in "
+        "PyTorch](../howto/method.md).",
         table(["method", "what it does", "source", "benchmarks"], rows),
     )
     return found

@@ -204,9 +204,10 @@ class Source:
             data=self.data,
             protocol=self.protocol,
             recipe=self.recipe,
+            **vars(self.hardware),
             **self.options,
         )
-        return replace(retrained(made, self.training), hardware=self.hardware)
+        return retrained(made, self.training)
 
 
 def retrained(benchmark: Benchmark, training: Mapping[str, Any]) -> Benchmark:

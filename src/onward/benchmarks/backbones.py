@@ -15,10 +15,11 @@ from onward.data.extracted import extracted
 from onward.data.features import standardise
 from onward.errors import OnwardError, unknown
 from onward.files import file_digest
-from onward.types import Array, Benchmark, Table
+from onward.hardware import Hardware, preparation_hardware
+from onward.types import Array, Benchmark, Column, Table
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import nn
 
 # What stands in front of a layer's name in files of MoCo, of OpenSelfSup, and in converted ones.
 _MOCO = ("module.encoder_q.", "encoder_q.", "backbone.", "module.", "")
@@ -67,11 +68,26 @@ class Backbone:
     size: int
     key: str
 
-    def reader(self) -> Callable[[Array], Array]:
-        """Return what turns images, given as bytes, into features."""
-        from onward.models.embed import embed
+    def extract(self, images: Column, hardware: Hardware) -> Array:
+        """Return the features of a column of images, out of the cache where it has them."""
+        import torch
 
-        return partial(embed, read=_network(self.name, self.weights)[0], size=self.size)
+        from onward.models.device import resolve_device
+        from onward.train.embedding import embed_parts
+        from onward.train.loading import computing_on
+
+        device = resolve_device(hardware.device)
+        # This is done once, by one process: it has all cores if nobody says how many.
+        threads = hardware.threads if hardware.threads > 1 else torch.get_num_threads()
+        network = _network(self.name, self.weights)[0].to(device)
+        embed = partial(embed_parts, network=network, size=self.size, device=device)
+        # Another kind of device rounds in other ways.
+        key = self.key if device.type == "cpu" else f"{self.key}-{device.type}"
+        with (
+            computing_on(replace(hardware, threads=threads)),
+            reading_images("features of images") as watch,
+        ):
+            return extracted(images, key, embed, watch)
 
 
 def load_backbone(name: str, weights: str | None) -> Backbone:
@@ -106,27 +122,25 @@ def with_backbone(
 
 
 def _prepare(table: Table, *, backbone: Backbone, past: Callable[[Table], Array] | None) -> Table:
-    with reading_images("features of images") as watch:
-        features = extracted(table.wide["image"], backbone.key, backbone.reader(), watch)
+    features = backbone.extract(table.wide["image"], preparation_hardware())
     if past is not None:
         features = standardise(features, features[past(table)])
     return table.with_input(features)
 
 
-def _network(name: str, weights: str) -> "tuple[Callable[[Tensor], Tensor], int, str]":
-    """Return how a backbone reads pixels, the side that it expects, and its weights' hash."""
+def _network(name: str, weights: str) -> "tuple[nn.Module, int, str]":
+    """Return what gives features of pixels, the side that it expects, and its weights' hash."""
     # Imported here: a stream is listed and described without the learning framework.
     from onward.models import checkpoints
     from onward.models.weights_folder import WEIGHTS
 
     path = Path(weights).expanduser()
     if name == "clip":
-        read = checkpoints.published_clip(path)
-        return read, _PUBLISHED_SIZE, file_digest(path)
+        return checkpoints.published_clip(path), _PUBLISHED_SIZE, file_digest(path)
     if name == "moco":
         encoder, size = checkpoints.pretrained_encoder(path)
         path /= WEIGHTS
     else:
         encoder = checkpoints.published_resnet50(path, BACKBONES[name].prefixes)
         size = _PUBLISHED_SIZE
-    return encoder.eval().features, size, file_digest(path)
+    return checkpoints.FeaturesOf(encoder), size, file_digest(path)

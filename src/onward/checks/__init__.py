@@ -4,6 +4,7 @@
 - `check_method`: runs are repeatable and resumable, and the method sees only the past.
 - `check_metric`: a pure function from a score matrix to a number.
 - `check_data`: every image and every row of features can be read. It returns what is broken.
+- `check_device`: models and methods compute on a device as on the CPU. It returns what it measured.
 
 The others raise `CheckFailed`, or return a `Report` that says which properties hold. A check is one
 function, whose name is the check's and whose first sentence is the property.
@@ -21,6 +22,7 @@ True
 """
 
 from onward.checks.data import BrokenSample, check_data
+from onward.checks.device import DeviceReport, check_device
 from onward.checks.method import check_method
 from onward.checks.metric import check_metric
 from onward.checks.report import CheckFailed, Finding, Report
@@ -31,9 +33,11 @@ from onward.checks.tiny_pairs import tiny_pairs
 __all__ = [
     "BrokenSample",
     "CheckFailed",
+    "DeviceReport",
     "Finding",
     "Report",
     "check_data",
+    "check_device",
     "check_method",
     "check_metric",
     "check_stream",

@@ -33,6 +33,7 @@ class Wrapper:
 
     def __init__(self, inner: Learner) -> None:
         self.inner = inner
+        self.compute_device = getattr(inner, "compute_device", None)
         if isinstance(inner, SavingLearner):
             self.save, self.load = inner.save, inner.load
 

@@ -29,13 +29,14 @@ _COMMANDS = Group(
         "budget": "budget.budget",
         "drift": "drift.drift",
         "check": Group(
-            "Check results, methods, metrics, streams and data.",
+            "Check results, methods, metrics, streams, data and devices.",
             {
                 "results": "check.results",
                 "method": "check.method",
                 "metric": "check.metric",
                 "stream": "check.stream",
                 "data": "check.data",
+                "device": "check_device.device",
             },
         ),
         "data": Group(

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +22,39 @@ def page_file(path: Path | None) -> Path | None:
     return path
 
 
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:NUMBER or mps.")]
+Workers = Annotated[
+    int, typer.Option(min=0, help="Processes that read and augment batches; 0: none.")
+]
+Threads = Annotated[int, typer.Option(min=1, help="Threads to compute on, per process.")]
+Precision = Annotated[str | None, typer.Option(help="fp32, or bf16 or fp16 by autocast.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def with_typed(
+    training: Mapping[str, Any], typed: Mapping[str, Any], unset: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return training hyperparameters with those that have an option of their own.
+
+    Parameters
+    ----------
+    training
+        What was given by ``--training``.
+    typed
+        The values of the other options by name.
+    unset
+        Their values where they were not given, if not None.
+    """
+    found = dict(training)
+    for name, value in typed.items():
+        if value not in (None, unset.get(name)):
+            if name in found:
+                raise OnwardError(
+                    f"expected one value of {name}, found --{name.replace('_', '-')} {value} and "
+                    f"--training {name}={found[name]}. Leave one of them out"
+                )
+            found[name] = value
+    return found
 
 
 def parse_seeds(text: str) -> list[int]:

@@ -7,7 +7,7 @@ import typer
 
 from onward.cli.console import console, print_json
 from onward.cli.runs import MoreMetrics
-from onward.cli.skipped import say_skipped
+from onward.cli.skipped import say_resumed, say_skipped
 from onward.errors import OnwardError
 from onward.report.bibtex import bibtex
 from onward.report.exchange import Rows, write_flat
@@ -73,4 +73,5 @@ def show(
             if number:
                 screen.print()
             screen.print(table)
+    say_resumed(found.records)
     say_skipped(found.left_out, len(unfinished(found.records)))

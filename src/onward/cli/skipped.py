@@ -1,12 +1,30 @@
-"""What a report leaves out, said on the error stream, where no program reads a table."""
+"""What a report leaves out or cannot promise, on the error stream, where no program reads it."""
 
-from collections.abc import Sequence
+import contextlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.markup import escape
 
+from onward.errors import OnwardError
 from onward.results.collect import LeftOut
 from onward.results.folder import TRACEBACK
+from onward.results.record import RunRecord
+
+
+def say_resumed(records: Iterable[RunRecord]) -> None:
+    """Count the runs that were resumed on another device, or with other versions."""
+    changed: Counter[str] = Counter()
+    for record in records:
+        with contextlib.suppress(OnwardError):  # reports are made without what cannot be read
+            if record.changed_on_resume:
+                changed[" and another ".join(record.changed_on_resume)] += 1
+    for what, count in changed.items():
+        runs = "1 run was" if count == 1 else f"{count} runs were"
+        Console(stderr=True, highlight=False).print(
+            f"{runs} resumed with another {what}: repeats are not bit-identical", soft_wrap=True
+        )
 
 
 def say_skipped(left_out: Sequence[LeftOut], unfinished: int) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from onward.benchmarks import BENCHMARKS, Source, benchmark_reading, load
 from onward.benchmarks.tic_recipes import SCALES
-from onward.cli.options import parse_pairs
+from onward.cli.options import Device, Precision, Threads, Workers, parse_pairs, with_typed
 from onward.errors import OnwardError
 from onward.hardware import Hardware
 
@@ -77,16 +77,10 @@ _TRAINING = {
     "weight_decay": _option(float, "Weight decay.", min=0),
     "batch_size": _option(int, "New samples per optimizer step.", min=1),
     "epochs": _option(int, "Epochs per call of learn: per period, offline.", min=1),
-    "precision": _option(str, "fp32, or bf16 or fp16 by autocast."),
+    "precision": Precision,
     "compile": _flag("compile", "Compile the network with torch.compile."),
 }
-_HARDWARE = {
-    "device": Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:NUMBER or mps.")],
-    "workers": Annotated[
-        int, typer.Option(min=0, help="Processes that read and augment batches; 0: none.")
-    ],
-    "threads": Annotated[int, typer.Option(min=1, help="Threads to compute on, per process.")],
-}
+_HARDWARE = {"device": Device, "workers": Workers, "threads": Threads}
 _OF_TRAINING = ("model", "backbone", "weights", "curve", "scale")
 # Options whose name in `onward.load` is another than on the command line.
 _RENAMED = {"feature_column": "feature_columns"}
@@ -159,15 +153,9 @@ def made_source(benchmark: str, **given: Any) -> Source:
         chosen["data"] = BENCHMARKS[benchmark].usual
     hardware = Hardware(**{name: given.pop(name) for name in _HARDWARE if name in given})
     typed = {name: given.pop(name) for name in _TRAINING if name in given}
-    training = parse_pairs(chosen.pop("training", None) or [], "training")
-    for name, value in typed.items():
-        if value not in (None, _DEFAULTS.get(name)):
-            if name in training:
-                raise OnwardError(
-                    f"expected one value of {name}, found --{name.replace('_', '-')} {value} and "
-                    f"--training {name}={training[name]}. Leave one of them out"
-                )
-            training[name] = value
+    training = with_typed(
+        parse_pairs(chosen.pop("training", None) or [], "training"), typed, _DEFAULTS
+    )
     more = _without_a_flag(parse_pairs(given.pop("load", None) or [], "load"))
     options = {
         _RENAMED.get(name, name): value

@@ -1,13 +1,15 @@
-"""Directions of images, by a CLIP that is on this machine."""
+"""Embeddings of images by a CLIP that is on this machine, read ahead by the workers of a loader."""
 
 import hashlib
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from onward.curate.embed import PART_ROWS, Loaded, Part, Wrong
 from onward.curate.images import Place, Shard
@@ -17,10 +19,14 @@ from onward.pairs import as_bytes, made_pairs, pair_type
 from onward.table import Array
 
 if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
     from onward.models.clip import Clip
 
-_AT_A_TIME = 256
-# The shorter edge is scaled to what a tower sees: a line of pixels would become a wall of them.
+# Images that are read by one worker at a time, and embedded together.
+_BATCH_SIZE = 64
+# The shorter edge is resized to a tower's input: a line of pixels would take all memory.
 _MOST_TIMES_AS_LONG = 50
 _WITHOUT_COLOURS = ("1", "P", "PA", "LA", "I", "F", "I;16")
 
@@ -56,24 +62,54 @@ def _part(clip: "Clip", name: str, places: list[Place]) -> Part:
     return Part(name, lambda: _loaded(clip, places))
 
 
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Images as rows of bytes, their ids, and what cannot be embedded."""
+
+    rows: "Tensor"
+    ids: list[str]
+    wrong: list[Wrong]
+
+    def to(self, device: "torch.device", *, non_blocking: bool = False) -> "_Batch":
+        """Return it with the images on a device."""
+        return replace(self, rows=self.rows.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> "_Batch":
+        """Return it with the images in page-locked memory, as a loader asks for."""
+        return replace(self, rows=self.rows.pin_memory())
+
+
 def _loaded(clip: "Clip", places: list[Place]) -> Loaded:
+    """Read and embed images."""
+    from onward.train.loading import batches
+
+    items = [places[first : first + _BATCH_SIZE] for first in range(0, len(places), _BATCH_SIZE)]
+    ids: list[str] = []
+    wrong: list[Wrong] = []
+    found = [np.empty((0, 1), np.float32)]
+    for _, batch in batches(partial(_read, clip), items, len(items), clip.device):
+        ids += batch.ids
+        wrong += batch.wrong
+        if batch.ids:
+            found.append(clip.embed(batch.rows).float().cpu().numpy())
+    return Loaded(ids, np.concatenate(found[1:] or found), wrong)
+
+
+def _read(clip: "Clip", places: list[Place]) -> _Batch:
     import torch
 
+    ids, images, wrong = [], [], []
+    for place in places:
+        fitted = _fitted(clip, place)
+        if isinstance(fitted, Wrong):
+            wrong.append(fitted)
+        else:
+            ids.append(place.id)
+            images.append(fitted)
     kind = pair_type((*clip.side, 3), 1)
-    ids, found, wrong = [], [np.empty((0, 1), np.float32)], []
-    for first in range(0, len(places), _AT_A_TIME):
-        images = []
-        for place in places[first : first + _AT_A_TIME]:
-            fitted = _fitted(clip, place)
-            if isinstance(fitted, Wrong):
-                wrong.append(fitted)
-            else:
-                ids.append(place.id)
-                images.append(fitted)
-        if images:
-            rows = as_bytes(made_pairs(kind, np.stack(images), None))
-            found.append(clip.embed(torch.from_numpy(rows)).float().cpu().numpy())
-    return Loaded(ids, np.concatenate(found[1:] or found), wrong)
+    stacked = np.stack(images) if images else np.empty((0, *clip.side, 3), np.uint8)
+    rows = torch.from_numpy(as_bytes(made_pairs(kind, stacked, None)))
+    return _Batch(rows, ids, wrong)
 
 
 def _fitted(clip: "Clip", place: Place) -> Array | Wrong:
@@ -95,4 +131,7 @@ def _fitted(clip: "Clip", place: Place) -> Array | Wrong:
         bombs = (Image.DecompressionBombError, Image.DecompressionBombWarning)
         bomb = isinstance(error.__cause__, bombs)
         reason = "decompression bomb" if bomb else "cannot be decoded"
-        return Wrong(place.id, reason, " ".join(str(error.__cause__).split()))
+        # Pillow's own words for an unknown format have an address in memory.
+        unknown = isinstance(error.__cause__, UnidentifiedImageError)
+        detail = "unknown format" if unknown else " ".join(str(error.__cause__).split())
+        return Wrong(place.id, reason, detail)

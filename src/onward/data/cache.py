@@ -26,14 +26,25 @@ def cached(key: str, compute: Callable[[], Array]) -> Array:
     The key names the content completely: what it was computed from, and how. If the stored file is
     not what was stored, it is computed again.
     """
-    path, seal = cache_folder() / f"{key}.npy", cache_folder() / f"{key}.sha256"
+    found = from_cache(key)
+    return to_cache(key, compute()) if found is None else found
+
+
+def from_cache(key: str) -> Array | None:
+    """Return the array stored under this key; None if there is none, or another than was stored."""
+    path, seal = _files(key)
     try:
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() == seal.read_text():
             return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
     except OSError:
         pass
-    array = compute()
+    return None
+
+
+def to_cache(key: str, array: Array) -> Array:
+    """Store an array under a key, and return it."""
+    path, seal = _files(key)
     sink = io.BytesIO()
     np.save(sink, array, allow_pickle=False)
     try:
@@ -43,3 +54,8 @@ def cached(key: str, compute: Callable[[], Array]) -> Array:
         # A cache that cannot be written only costs time: a read-only home is no reason to stop.
         return array
     return array
+
+
+def _files(key: str) -> tuple[Path, Path]:
+    """Return where an array lies, and its hash."""
+    return cache_folder() / f"{key}.npy", cache_folder() / f"{key}.sha256"

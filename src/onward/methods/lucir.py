@@ -122,7 +122,8 @@ class LUCIR(Taught):
             here = np.flatnonzero(new.newest == label)[:_IMPRINTED_ON]
             if len(here):
                 view = new.of(new.rows[here], new.labels[here])
-                units = unit_vectors(torch.from_numpy(features_of(model, view, budget, size)))
+                features = torch.from_numpy(features_of(model, view, budget, size))
+                units = unit_vectors(features.to(weight.device))
                 mean = unit_vectors(units.mean(0, keepdim=True))
                 weight[label] = mean[0] * length
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,10 +15,13 @@ from onward.fit import CLASS_OUTPUTS, IMAGES, SECOND_LOOK
 from onward.results.state import load_state, save_state
 from onward.train.recipe import Recipe
 from onward.types import Array, Rows, Setting, View
+from onward.view import Reader, reader_of
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from onward.models.classifier import Classifier
-    from onward.train.moco import Moco
+    from onward.train.moco import Moco, MocoRecipe
 
 # CLEAR's linear layer, in the epochs that are enough for a few hundred samples.
 _PROBE = Recipe(
@@ -29,14 +33,15 @@ _PROBE = Recipe(
     epochs=30,
     milestones=(0.6,),
 )
-_AT_ONCE = 1024
+# Samples whose features are computed together.
+_BATCH_SIZE = 64
 
 
 class PretrainProbe:
-    """Go on pre-training on all images of a period, then train a linear layer on the labelled ones.
+    """Continue pre-training on all images of a period, then train a linear layer on labelled ones.
 
-    The encoder goes on from period to period; the features move with it, so the linear layer is
-    trained anew, on the labelled samples of the period alone. Nothing is kept in memory.
+    Every period continues with the encoder of the last one. Its features change, so the linear
+    layer is trained from scratch, on the labelled samples of the period alone. No sample is stored.
 
     Why: Labels are rare, images are not: what all of them show may keep features fresh.
 
@@ -46,14 +51,14 @@ class PretrainProbe:
     Parameters
     ----------
     setting
-        The task kind, the recipe and the seed. Of the recipe, the number of epochs is used.
+        The task kind, the recipe and the seed. Of the recipe, epochs and precision are used.
     unlabelled
         Whether to use the samples without labels, where the protocol has any.
     epochs
         Passes of pre-training over a period; by default as many as the recipe has epochs. Fewer
         if the budget does not pay for them.
     pretraining
-        The numbers of MoCo v2: ``cpu`` or ``paper``.
+        The hyperparameters of MoCo v2: ``cpu`` or ``paper``.
 
     References
     ----------
@@ -94,24 +99,32 @@ class PretrainProbe:
         self._calls = 0
         self._steps_done = 0
 
+    @property
+    def compute_device(self) -> str:
+        """The name of the device that it computes on."""
+        from onward.models.device import resolve_device
+
+        return str(resolve_device(self._setting.hardware.device))
+
     def learn(self, view: View, budget: Budget) -> None:
-        """Pre-train on everything that is shown, then train the linear layer."""
-        from onward.models.device import computing
-        from onward.models.pixels import to_pixels
-        from onward.train.moco import batch_of
+        """Pre-train on all samples, then train the linear layer on those with labels."""
+        from onward.train.loading import batches, computing_on
 
         parts = [view, view.unlabelled] if self._unlabelled else [view]
         samples, key = sum(map(len, parts)), (self._setting.seed, self._calls)
-        with computing():
+        with computing_on(self._setting.hardware):
             moco = self._network(view.input_shape)
             budget.declare(parameters=moco.size)
             steps = self._affordable(moco, samples, len(view), len(view.classes), budget)
-            for step in range(self._steps_done, steps):
-                chosen = batch_of(samples, self._recipe.batch_size, step, key)
-                cost = moco.macs * len(chosen)
-                budget.spend(iterations=1, macs=cost, batch_size=len(chosen))
-                rate = self._recipe.rate(step, steps)
-                moco.step(to_pixels(_read(parts, chosen)), rate, (*key, step))
+            left, schedule = range(self._steps_done, steps), moco.recipe.optimization
+            read = partial(_crops, parts, [*map(reader_of, parts)], moco.recipe, key)
+            for step, crops in batches(read, left, len(left), moco.device):
+                size = crops.shape[1]
+                budget.spend(iterations=1, macs=moco.macs * size, batch_size=size)
+                # Here, and not where workers read ahead.
+                for place, positions in _batch(parts, moco.recipe, key, step):
+                    parts[place].count(positions)
+                moco.step(crops, schedule.lr_at(step, steps))
                 self._steps_done = step + 1
                 budget.checkpoint(self)
             self._train_probe(moco, view, parts, budget)
@@ -122,11 +135,11 @@ class PretrainProbe:
         """Return one logit per class."""
         import torch
 
-        from onward.models.device import computing
+        from onward.train.loading import computing_on
 
         if self._moco is None or self._probe is None or self._scale is None:
             raise OnwardError("predict was called before anything had been learned")
-        with computing():
+        with computing_on(self._setting.hardware):
             features = scaled(_features(self._moco, view), *self._scale)
             return self._probe.predict(torch.from_numpy(features)).numpy()
 
@@ -170,6 +183,7 @@ class PretrainProbe:
             ) from error
 
     def _network(self, shape: tuple[int, ...]) -> "Moco":
+        from onward.models.device import resolve_device
         from onward.train.moco import Moco
 
         if self._moco is None:
@@ -179,8 +193,13 @@ class PretrainProbe:
                     f"{shape}, which are features already. Choose images: --features image"
                 )
             self._side = shape[0]
-            recipe = replace(self._recipe, size=min(self._recipe.size, self._side))
-            self._moco = Moco(recipe, self._setting.seed)
+            recipe = replace(
+                self._recipe,
+                image_size=min(self._recipe.image_size, self._side),
+                precision=self._setting.recipe.precision,
+            )
+            device = resolve_device(self._setting.hardware.device)
+            self._moco = Moco(recipe, self._setting.seed, device)
         return self._moco
 
     def _affordable(
@@ -194,10 +213,10 @@ class PretrainProbe:
         from onward.train.probe import probe_macs, probe_steps
 
         limits, batch = budget.limits, min(self._recipe.batch_size, samples)
-        # Reading the features is one more look at every sample.
+        # Reading the features reads every sample once more.
         epochs = min(self._epochs, limits.get("passes", np.inf) - 1)
         rest = limits.get("iterations", np.inf) - probe_steps(labelled, _PROBE)
-        width = moco.features(np.zeros((1, self._side, self._side, 3), np.uint8)).shape[1]
+        width = moco.feature_dim
         reading = moco.macs // 2 * samples + probe_macs(labelled, width, classes, _PROBE)
         macs = (limits.get("macs", np.inf) - reading) // (moco.macs * batch)
         if min(epochs, rest, macs) < 0:
@@ -224,21 +243,40 @@ class PretrainProbe:
         self._probe = train_probe(mine, view.labels, classes, self._setting.task, _PROBE, key)
 
 
-def _read(parts: list[View], positions: Rows) -> Array:
-    """Return the inputs at these positions of several views, one after the other."""
+def _batch(
+    parts: list[View], recipe: "MocoRecipe", key: tuple[int, ...], step: int
+) -> list[tuple[int, Rows]]:
+    """Return which views have samples in the batch of a step, and their positions there."""
+    from onward.train.moco import batch_of
+
     found, start = [], 0
-    for part in parts:
+    positions = batch_of(sum(map(len, parts)), recipe.batch_size, step, key)
+    for place, part in enumerate(parts):
         here = positions[(positions >= start) & (positions < start + len(part))] - start
         if len(here):
-            found.append(part.inputs(here))
+            found.append((place, here))
         start += len(part)
-    return np.concatenate(found)
+    return found
+
+
+def _crops(
+    parts: list[View],
+    readers: list[Reader],
+    recipe: "MocoRecipe",
+    key: tuple[int, ...],
+    step: int,
+) -> "Tensor":
+    """Read the crops of a step."""
+    from onward.train.moco import two_crops
+
+    batch = _batch(parts, recipe, key, step)
+    images = np.concatenate([readers[place].read(positions) for place, positions in batch])
+    return two_crops(images, recipe, (*key, step))
 
 
 def _features(moco: "Moco", view: View) -> Array:
-    """Read the features of a view, some samples at a time."""
-    parts = [
-        moco.features(view.inputs(slice(start, start + _AT_ONCE)))
-        for start in range(0, len(view), _AT_ONCE)
-    ]
-    return np.concatenate(parts)
+    """Return the features of a view."""
+    from onward.train.loading import view_batches
+
+    parts = [moco.features(images) for images in view_batches(view, moco.device, _BATCH_SIZE)]
+    return np.concatenate([part.cpu().numpy() for part in parts])

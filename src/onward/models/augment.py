@@ -1,8 +1,15 @@
-"""Two looks at one image: the augmentations of MoCo v2, on whole batches."""
+"""The augmentations of MoCo v2, with numbers of its own for each image of a batch.
 
+The functions of `torchvision.transforms.v2` take the same numbers for all images of a batch. One
+call per image is several times slower on small images than what is computed here for all at once,
+and equal to it. A blur, which only large images have, is faster by torchvision.
+"""
+
+import importlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,91 +17,93 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-# Weights of the channels in luminance, and the rotation of colours about the grey axis (YIQ).
+from onward.models.torchvision_loader import torchvision
+
+# Weights of the channels in luminance, and the axes that hue rotates about the gray one (YIQ).
 _LUMINANCE = (0.299, 0.587, 0.114)
 _YIQ = (_LUMINANCE, (0.5959, -0.2746, -0.3213), (0.2115, -0.5227, 0.3112))
 _LARGEST_RATIO = 4 / 3
 _BLUR = (0.1, 2.0)
-# Of 224 pixels, which the deviations of the blur above are meant for.
+# The side of the images that these standard deviations of the blur are meant for.
 _BLURRED_SIDE = 224
 
 
 @dataclass(frozen=True)
 class Augmentation:
-    """How much two looks at one image may differ.
+    """How much two crops of one image may differ.
 
     Parameters
     ----------
-    crop
-        The smallest share of the image's area that is cut out.
+    min_scale
+        The smallest fraction of the image's area that a crop has.
     brightness, contrast, saturation
-        Largest relative change of each.
+        The largest relative change of each.
     hue
-        Largest turn of the colours, as a share of the whole circle.
-    jitter, grey, blur, flip
-        How probable a change of colours, loss of colours, a blur and a mirror image are.
+        The largest rotation of the colors, as a fraction of the whole circle.
+    jitter_p, grayscale_p, blur_p, flip_p
+        The probabilities of color jitter, of grayscale, of a Gaussian blur and of a horizontal
+        flip.
     """
 
-    crop: float
+    min_scale: float
     brightness: float
     contrast: float
     saturation: float
     hue: float
-    jitter: float
-    grey: float
-    blur: float
-    flip: float
+    jitter_p: float
+    grayscale_p: float
+    blur_p: float
+    flip_p: float
 
 
 AUGMENTATIONS: Mapping[str, Augmentation] = {
     # Chen et al. 2020, the option "aug_plus" of the released code.
     "photos": Augmentation(
-        crop=0.2,
+        min_scale=0.2,
         brightness=0.4,
         contrast=0.4,
         saturation=0.4,
         hue=0.1,
-        jitter=0.8,
-        grey=0.2,
-        blur=0.5,
-        flip=0.5,
+        jitter_p=0.8,
+        grayscale_p=0.2,
+        blur_p=0.5,
+        flip_p=0.5,
     ),
-    # Of a drawing, colours are half of what it says, and its fine lines do not survive a blur.
-    # In a mirror, arrows and letters say something else.
+    # Colors are half of what a drawing says, its fine lines do not survive a blur, and flipped
+    # arrows and letters say something else.
     "drawings": Augmentation(
-        crop=0.25,
+        min_scale=0.25,
         brightness=0.2,
         contrast=0.2,
         saturation=0.3,
         hue=0.05,
-        jitter=0.8,
-        grey=0.0,
-        blur=0.0,
-        flip=0.0,
+        jitter_p=0.8,
+        grayscale_p=0.0,
+        blur_p=0.0,
+        flip_p=0.0,
     ),
 }
 
 
 def augmented(pixels: Tensor, how: Augmentation, size: int, rng: np.random.Generator) -> Tensor:
-    """Return another look at each image, of this size.
+    """Return a random crop of each image, of this size, with random colors.
 
-    A batch is (n, 3, side, side), between 0 and 1. Colours change in a fixed order (brightness,
+    A batch is (n, 3, side, side), between 0 and 1. Colors change in a fixed order (brightness,
     contrast, saturation, hue), where the released code draws one.
     """
-    looks = _cropped(pixels, how, size, rng)
-    looks = _recoloured(looks, how, rng)
-    if how.blur:
-        looks = _blurred(looks, how, rng)
-    return looks
+    crops = _color_jitter(_random_resized_crop(pixels, how, size, rng), how, rng)
+    return _gaussian_blur(crops, how, rng) if how.blur_p else crops
 
 
-def _cropped(pixels: Tensor, how: Augmentation, size: int, rng: np.random.Generator) -> Tensor:
+def _random_resized_crop(
+    pixels: Tensor, how: Augmentation, size: int, rng: np.random.Generator
+) -> Tensor:
     n = len(pixels)
-    area = rng.uniform(how.crop, 1, n)
+    area = rng.uniform(how.min_scale, 1, n)
     ratio = np.exp(rng.uniform(-1, 1, n) * math.log(_LARGEST_RATIO))
     width, height = (np.minimum(np.sqrt(edge), 1) for edge in (area * ratio, area / ratio))
     grid = np.zeros((n, 2, 3))
-    grid[:, 0, 0] = np.where(rng.random(n) < how.flip, -width, width)
+    grid[:, 0, 0] = np.where(rng.random(n) < how.flip_p, -width, width)
     grid[:, 1, 1] = height
     grid[:, 0, 2] = rng.uniform(-1, 1, n) * (1 - width)
     grid[:, 1, 2] = rng.uniform(-1, 1, n) * (1 - height)
@@ -102,51 +111,49 @@ def _cropped(pixels: Tensor, how: Augmentation, size: int, rng: np.random.Genera
     return functional.grid_sample(pixels, places, padding_mode="border", align_corners=False)
 
 
-def _recoloured(pixels: Tensor, how: Augmentation, rng: np.random.Generator) -> Tensor:
+def _color_jitter(pixels: Tensor, how: Augmentation, rng: np.random.Generator) -> Tensor:
     n = len(pixels)
-    changed = rng.random(n) < how.jitter
+    changed = rng.random(n) < how.jitter_p
 
     def factor(largest: float) -> Tensor:
         return _per_image(np.where(changed, 1 + rng.uniform(-largest, largest, n), 1))
 
-    pixels = (pixels * factor(how.brightness)).clamp(0, 1)
-    mean = _luminance(pixels).mean((2, 3), keepdim=True)
-    pixels = torch.lerp(mean, pixels, factor(how.contrast)).clamp(0, 1)
-    saturation = factor(how.saturation) * _per_image(rng.random(n) >= how.grey)
-    pixels = torch.lerp(_luminance(pixels), pixels, saturation).clamp(0, 1)
+    pixels = (pixels * factor(how.brightness)).clamp_(0, 1)
+    mean = _grayscale(pixels).mean((2, 3), keepdim=True)
+    pixels = torch.lerp(mean, pixels, factor(how.contrast)).clamp_(0, 1)
+    saturation = factor(how.saturation) * _per_image(rng.random(n) >= how.grayscale_p)
+    pixels = torch.lerp(_grayscale(pixels), pixels, saturation).clamp_(0, 1)
     turn = np.where(changed, rng.uniform(-how.hue, how.hue, n), 0) * 2 * math.pi
-    return torch.einsum("nij,njhw->nihw", _tensor(_turns(turn)), pixels).clamp(0, 1)
+    return torch.bmm(_tensor(_rotations(turn)), pixels.flatten(2)).view_as(pixels).clamp_(0, 1)
 
 
-def _turns(angle: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each angle the matrix that turns colours and keeps their luminance."""
+def _rotations(angle: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each angle the matrix that rotates colors and preserves their luminance."""
     rotation = np.zeros((len(angle), 3, 3))
     rotation[:, 0, 0] = 1
     rotation[:, 1, 1] = rotation[:, 2, 2] = np.cos(angle)
     rotation[:, 2, 1] = np.sin(angle)
     rotation[:, 1, 2] = -rotation[:, 2, 1]
-    turned: NDArray[np.float64] = np.linalg.inv(_YIQ) @ rotation @ np.array(_YIQ)
-    return turned
+    matrices: NDArray[np.float64] = np.linalg.inv(_YIQ) @ rotation @ np.array(_YIQ)
+    return matrices
 
 
-def _blurred(pixels: Tensor, how: Augmentation, rng: np.random.Generator) -> Tensor:
-    n, channels, side, _ = pixels.shape
-    deviation = rng.uniform(*_BLUR, n) * side / _BLURRED_SIDE
-    reach = max(1, math.ceil(2 * _BLUR[1] * side / _BLURRED_SIDE))
-    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / deviation[:, None]) ** 2)
-    sharp = np.arange(-reach, reach + 1) == 0
-    kernel = np.where((rng.random(n) < how.blur)[:, None], kernel, sharp)
-    weights = _tensor(kernel / kernel.sum(1, keepdims=True)).repeat_interleave(channels, 0)
-    # One channel per image and colour, so that each image has a kernel of its own.
-    flat = pixels.reshape(1, n * channels, side, side)
-    for shape, padding in (((1, -1), (reach, reach, 0, 0)), ((-1, 1), (0, 0, reach, reach))):
-        padded = functional.pad(flat, padding, mode="replicate")
-        flat = functional.conv2d(padded, weights.view(n * channels, 1, *shape), groups=n * channels)
-    return flat.view_as(pixels)
+def _gaussian_blur(pixels: Tensor, how: Augmentation, rng: np.random.Generator) -> Tensor:
+    """Blur some of the images in place."""
+    n, side = len(pixels), pixels.shape[-1]
+    sigma = rng.uniform(*_BLUR, n) * side / _BLURRED_SIDE
+    kernel = 2 * max(1, math.ceil(2 * _BLUR[1] * side / _BLURRED_SIDE)) + 1
+    torchvision()  # by this loader first: see there
+    transforms: Any = importlib.import_module("torchvision.transforms.v2.functional")
+    for place in np.flatnonzero(rng.random(n) < how.blur_p).tolist():
+        pixels[place] = transforms.gaussian_blur(pixels[place], kernel, float(sigma[place]))
+    return pixels
 
 
-def _luminance(pixels: Tensor) -> Tensor:
-    return (pixels * pixels.new_tensor(_LUMINANCE).view(3, 1, 1)).sum(1, keepdim=True)
+def _grayscale(pixels: Tensor) -> Tensor:
+    red, green, blue = (pixels[:, channel : channel + 1] for channel in range(3))
+    weights = _LUMINANCE
+    return (red * weights[0]).add_(green, alpha=weights[1]).add_(blue, alpha=weights[2])
 
 
 def _per_image(values: NDArray[np.generic]) -> Tensor:

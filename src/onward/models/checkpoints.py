@@ -39,7 +39,7 @@ def pretrained_encoder(folder: Path) -> tuple[Encoder, int]:
     recipe = read_card(folder)["recipe"]
     encoder = empty_encoder(recipe["encoder"])
     fit(encoder.trunk, _safetensors(folder / WEIGHTS), folder / WEIGHTS)
-    return encoder, recipe["size"]
+    return encoder, recipe["image_size"]
 
 
 def published_resnet50(path: Path, prefixes: Sequence[str]) -> Encoder:
@@ -64,8 +64,39 @@ def published_resnet50(path: Path, prefixes: Sequence[str]) -> Encoder:
     return encoder
 
 
-def published_clip(path: Path) -> Callable[[Tensor], Tensor]:
-    """Return what CLIP's RN50 reads from pixels, of length 1, with the weights of a file."""
+class FeaturesOf(nn.Module):
+    """Returns the features that a probe reads from an encoder, in evaluation mode."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.eval()
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """Return one row of features per image."""
+        return self.encoder.features(pixels)
+
+
+class ClipImageTower(nn.Module):
+    """Returns embeddings of length 1 of pixels between 0 and 1, in evaluation mode."""
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, visual: nn.Module, mean: Sequence[float], std: Sequence[float]) -> None:
+        super().__init__()
+        self.visual = visual
+        for name, values in (("mean", mean), ("std", std)):
+            self.register_buffer(name, torch.tensor(values).view(3, 1, 1))
+        self.eval()
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """Return one embedding per image."""
+        return functional.normalize(self.visual((pixels - self.mean) / self.std), dim=1)
+
+
+def published_clip(path: Path) -> ClipImageTower:
+    """Return the image tower of CLIP's RN50 with the weights of a file."""
     library = open_clip()
     with quietly():
         visual: nn.Module = library.create_model("RN50-quickgelu", pretrained=None).visual.eval()
@@ -76,13 +107,7 @@ def published_clip(path: Path) -> Callable[[Tensor], Tensor]:
         {n.removeprefix(prefix): v for n, v in weights.items() if n.startswith(prefix)},
         path,
     )
-    scale = library.OPENAI_DATASET_MEAN, library.OPENAI_DATASET_STD
-    mean, deviation = (torch.tensor(values).view(3, 1, 1) for values in scale)
-
-    def read(pixels: Tensor) -> Tensor:
-        return functional.normalize(visual((pixels - mean) / deviation), dim=1)
-
-    return read
+    return ClipImageTower(visual, library.OPENAI_DATASET_MEAN, library.OPENAI_DATASET_STD)
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:

@@ -101,6 +101,17 @@ def peak_memory(device: torch.device) -> int:
     return int(torch.cuda.max_memory_allocated(device)) if device.type == "cuda" else 0
 
 
+def reset_peak_memory(device: torch.device) -> None:
+    """Let `peak_memory` count from now on."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+
+
+def device_name(device: torch.device) -> str | None:
+    """Return the model of a GPU, such as ``NVIDIA A100-SXM4-40GB``; None for other devices."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else None
+
+
 def explained(error: Exception) -> Exception:
     """Return the error of a full memory or of a lost data worker with advice, others as they are.
 

@@ -1,4 +1,4 @@
-"""Features of images from an encoder that is done learning."""
+"""Features of images from an encoder that is not trained any more."""
 
 from collections.abc import Callable
 
@@ -7,26 +7,25 @@ from torch import Tensor
 from torch.nn import functional
 
 from onward.models.pixels import to_pixels
-from onward.types import Array
-
-_AT_ONCE = 64
 
 
-def embed(images: Array, read: Callable[[Tensor], Tensor], size: int) -> Array:
-    """Return one row of features per image.
+def embed(images: Tensor, network: Callable[[Tensor], Tensor], size: int) -> Tensor:
+    """Return one row of features per image, computed on the device of the images.
 
-    Images are bytes, see `to_pixels`, and are scaled to this side. `read` gives the features of a
-    batch of pixels; its network is to be in evaluation mode: no image's features then depend on the
-    others.
+    Parameters
+    ----------
+    images
+        A batch of bytes, see `to_pixels`.
+    network
+        Returns the features of a batch of pixels. It is to be in evaluation mode: no image's
+        features then depend on the others.
+    size
+        The side that images are resized to.
     """
-    parts = []
+    pixels = to_pixels(images)
+    if pixels.shape[-2:] != (size, size):
+        pixels = functional.interpolate(
+            pixels, (size, size), mode="bilinear", align_corners=False, antialias=True
+        )
     with torch.no_grad():
-        for start in range(0, len(images), _AT_ONCE):
-            pixels = to_pixels(images[start : start + _AT_ONCE])
-            if pixels.shape[-2:] != (size, size):
-                pixels = functional.interpolate(
-                    pixels, (size, size), mode="bilinear", align_corners=False, antialias=True
-                )
-            parts.append(read(pixels))
-    found: Array = torch.cat(parts).numpy()
-    return found
+        return network(pixels)

@@ -28,6 +28,7 @@ def fisher_diagonal(
     """Return, summed over samples, the square of what each sample adds to the gradient.
 
     Batch normalization is in evaluation mode: the gradient of a sample depends on no other sample.
+    It is computed in fp32 in any precision of the model: squares of small numbers need that.
     Where a loss compares the samples of a batch, as CLIP's does, the others are held fixed.
 
     Parameters
@@ -43,7 +44,7 @@ def fisher_diagonal(
     while isinstance(inner, Wrapped):
         inner = inner.inner
     share = model.share(len(inputs)) if isinstance(model, Spread) else slice(None)
-    with inner.evaluating(), torch.enable_grad():
+    with _in_fp32(inner), inner.evaluating(), torch.enable_grad():
         if inner.is_detector:
             squares = _of_detector(inner, inputs, targets, loss)
         else:
@@ -57,6 +58,16 @@ def fisher_diagonal(
         summed = model.sum_over_ranks([*squares.values()], len(inputs))
         return dict(zip(squares, summed, strict=True))
     return squares
+
+
+@contextmanager
+def _in_fp32(model: Model) -> Iterator[None]:
+    """Let a model compute in fp32 for as long as the context lasts."""
+    before, model.precision = model.precision, "fp32"
+    try:
+        yield
+    finally:
+        model.precision = before
 
 
 def per_sample(

@@ -116,11 +116,13 @@ def _weights(
     """Return how much each pixel of an axis counts in each cell: (boxes, cells, pixels)."""
     step = size / cells
     wanted = torch.full_like(step, points) if points > 0 else step.ceil().clamp(min=1)
-    point = torch.arange(int(wanted.max()) if len(wanted) else 0)
+    device = start.device
+    point = torch.arange(int(wanted.max()) if len(wanted) else 0, device=device)
     inside = (point + 0.5) / wanted[:, None] * step[:, None]
-    at = (start[:, None] + torch.arange(cells) * step[:, None])[..., None] + inside[:, None]
+    first = start[:, None] + torch.arange(cells, device=device) * step[:, None]
+    at = first[..., None] + inside[:, None]
     # A point further out than one pixel counts as nothing, one on the way there as the edge.
     used = (at >= -1) & (at <= pixels) & (point < wanted[:, None])[:, None]
-    away = (at.clamp(0, pixels - 1)[..., None] - torch.arange(pixels)).abs()
+    away = (at.clamp(0, pixels - 1)[..., None] - torch.arange(pixels, device=device)).abs()
     share = (1 - away).clamp(min=0) * used[..., None]
     return share.sum(2) / wanted[:, None, None]

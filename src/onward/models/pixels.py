@@ -7,35 +7,37 @@ from onward.errors import OnwardError
 from onward.types import Array
 
 Scale = tuple[tuple[float, ...], tuple[float, ...]]
-"""Mean and deviation of images per colour, between 0 and 1."""
+"""Mean and deviation of images per channel, between 0 and 1."""
 IMAGENET: Scale = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 """Of ImageNet's photos."""
 ANY_IMAGES: Scale = ((0.5, 0.5, 0.5), (0.25, 0.25, 0.25))
 """The middle of all bytes, and about their deviation."""
 
 
-def to_pixels(images: Array) -> torch.Tensor:
-    """Return images as numbers between 0 and 1 of shape (n, 3, height, width).
+def to_pixels(images: Array | torch.Tensor) -> torch.Tensor:
+    """Return images as numbers between 0 and 1 of shape (n, 3, height, width), on their device.
 
     Parameters
     ----------
     images
         Bytes of shape (n, height, width, 3), or with a fourth channel that says where there is
-        a drawing: it is laid on white.
+        a drawing: the rest becomes white.
 
     Examples
     --------
     >>> to_pixels(np.zeros((2, 8, 8, 4), np.uint8)).unique()
     tensor([1.])
     """
-    if images.ndim != 4 or images.shape[-1] not in (3, 4) or images.dtype != np.uint8:
+    is_bytes = images.dtype == (torch.uint8 if isinstance(images, torch.Tensor) else np.uint8)
+    if images.ndim != 4 or images.shape[-1] not in (3, 4) or not is_bytes:
         raise OnwardError(
             f"expected images as bytes of shape (n, height, width, 3 or 4), found {images.dtype} "
-            f"of shape {images.shape}. Choose images as inputs: features=image"
+            f"of shape {tuple(images.shape)}. Choose images as inputs: features=image"
         )
-    pixels = torch.from_numpy(images).permute(0, 3, 1, 2).to(torch.float32) / 255
-    if images.shape[-1] == 4:
-        pixels = torch.lerp(torch.ones(()), pixels[:, :3], pixels[:, 3:])
+    found = images if isinstance(images, torch.Tensor) else torch.from_numpy(images)
+    pixels = found.permute(0, 3, 1, 2).to(torch.float32) / 255
+    if found.shape[-1] == 4:
+        pixels = torch.lerp(pixels.new_ones(()), pixels[:, :3], pixels[:, 3:])
     return pixels.contiguous()
 
 

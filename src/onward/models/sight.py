@@ -83,7 +83,7 @@ class Sight:
         heads = self._net.roi_heads
         seen = heads.box_head(heads.box_roi_pool(self.maps, places, self._sizes))
         logits, moves = heads.box_predictor(seen)
-        return logits, moves
+        return logits.float(), moves.float()
 
     def loss(self, targets: torch.Tensor) -> torch.Tensor:
         """Return Faster R-CNN's loss, with its graph.

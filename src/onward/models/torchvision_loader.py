@@ -51,6 +51,6 @@ def _compiled_operators_load(folder: Path) -> bool:
 def _define_operators() -> None:
     for name, schema in (("nms", _NMS), ("qnms", _NMS), ("roi_align", _ROI_ALIGN)):
         torch.library.define(f"torchvision::{name}", schema)
-    torch.library.impl("torchvision::nms", "CPU", nms)
+    torch.library.impl("torchvision::nms", "CompositeExplicitAutograd", nms)
     # Made of other operators, which know their gradients.
     torch.library.impl("torchvision::roi_align", "CompositeImplicitAutograd", roi_align)

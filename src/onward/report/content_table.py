@@ -51,8 +51,10 @@ def results_table(
     if compared:
         note = f"{metric_words(shown[0])[0]}, points, paired"
         columns.append({**_measured(f"against {BASELINE}", note), "signed": True})
+    on_device = any("device_seconds" in item.cost for item in group)
     columns += [
         _number("CPU", "seconds", 2),
+        *([_number("device", "seconds", 2)] if on_device else []),
         {**_number("arithmetic", f"{word} multiply-adds".strip(), 2), "missing": NOT_METERED},
         _number("stored", "samples", 0),
         _number("seeds", "", 0),
@@ -64,7 +66,7 @@ def results_table(
                 *(_cell(item.metrics[name]) for name in shown),
                 *(_cell(item.static.get(test)) for test in tests),
                 *([_gain(compared.get(item.label))] if compared else []),
-                *_cost(item, size),
+                *_cost(item, size, on_device=on_device),
                 len(item.seeds),
             ],
             "best": [1 + at for at, name in enumerate(shown) if best[name] is item],
@@ -133,11 +135,12 @@ def _gain(comparison: Comparison | None) -> list[Any] | None:
     return [*(_cell(comparison.gain) or []), votes(comparison.verdict), said]
 
 
-def _cost(item: Summary, size: float) -> list[float | None]:
+def _cost(item: Summary, size: float, *, on_device: bool) -> list[float | None]:
     spent = item.cost
     macs = None if math.isnan(spent["macs"]) else spent["macs"] / size
     # Rounded once, where they are written: twice, they would differ from what the terminal says.
-    return [spent["cpu_seconds"], macs, spent["stored_samples"]]
+    device = [spent.get("device_seconds")] if on_device else []
+    return [spent["cpu_seconds"], *device, macs, spent["stored_samples"]]
 
 
 def _coloured(colour: str | None) -> dict[str, str]:

@@ -13,7 +13,7 @@ from onward.report.fields import Change, changes, flat
 from onward.report.numbers import finite
 from onward.report.provenance import environments
 from onward.report.sides import Group
-from onward.report.summary import COSTS, Measure, Summary, mean_cost, shown_metrics
+from onward.report.summary import COSTS, DEVICE_COSTS, Measure, Summary, mean_cost, shown_metrics
 from onward.results.record import RunRecord
 
 _LARGEST = 5
@@ -172,7 +172,7 @@ def _environment(a: Group, b: Group) -> list[Change]:
 
 
 def _cost(a: Group, b: Group) -> list[Change]:
-    names = (*COSTS, "peak_memory_bytes")
+    names = (*COSTS, "peak_memory_bytes", *DEVICE_COSTS)
     return changes(mean_cost(a.records, names), mean_cost(b.records, names))
 
 

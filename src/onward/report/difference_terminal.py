@@ -19,7 +19,11 @@ from onward.report.sides import Group
 from onward.report.summary import Measure
 from onward.report.words import NOT_METERED, decision, metric_words, seeds
 
-_COSTS = COST_WORDS | {"samples": "samples read", "peak_memory_bytes": "peak memory, bytes"}
+_COSTS = COST_WORDS | {
+    "samples": "samples read",
+    "peak_memory_bytes": "peak memory, bytes",
+    "peak_device_memory_bytes": "peak device memory, bytes",
+}
 
 
 def parts(found: Difference) -> Iterator[RenderableType]:
@@ -106,9 +110,9 @@ def _amount(name: str, value: float | None) -> str:
         return "none"
     if math.isnan(value):
         return NOT_METERED
-    if name in ("macs", "peak_memory_bytes"):
+    if name in ("macs", "peak_memory_bytes", "peak_device_memory_bytes"):
         return short_number(value)
-    return f"{value:.2f}" if name == "cpu_seconds" else f"{value:,.0f}"
+    return f"{value:.2f}" if name.endswith("seconds") else f"{value:,.0f}"
 
 
 def _metrics(found: Sequence[MetricDifference]) -> Table:

@@ -74,7 +74,7 @@ class Written:
 
 # What was not metered is empty.
 _COSTS = {
-    name: pa.float64() if field.annotation is float else pa.int64()
+    name: pa.float64() if field.annotation in (float, float | None) else pa.int64()
     for name, field in Cost.model_fields.items()
     if name != "metered"
 }

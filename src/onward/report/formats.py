@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from onward.report.numbers import MISSING, finite
 from onward.report.sheet import Sheet, sheets
-from onward.report.summary import COSTS, Measure, Summary
+from onward.report.summary import COSTS, DEVICE_COSTS, Measure, Summary
 from onward.results.schema import RunSpec
 
 Format = Literal["table", "markdown", "latex", "csv", "json"]
@@ -131,7 +131,8 @@ def as_csv(summaries: Sequence[Summary]) -> str:
     The settings share one table: a metric that a protocol leaves empty is empty there.
     """
     metrics = list(dict.fromkeys(name for item in summaries for name in item.metrics))
-    rows = [_csv_row(item, metrics) for item in summaries]
+    spent = [name for name in DEVICE_COSTS if any(name in item.cost for item in summaries)]
+    rows = [_csv_row(item, metrics, [*COSTS, *spent]) for item in summaries]
     sink = io.StringIO()
     writer = csv.DictWriter(sink, list(rows[0]) if rows else [], lineterminator="\n")
     writer.writeheader()
@@ -139,13 +140,13 @@ def as_csv(summaries: Sequence[Summary]) -> str:
     return sink.getvalue().removesuffix("\n")
 
 
-def _csv_row(item: Summary, metrics: Sequence[str]) -> dict[str, Any]:
+def _csv_row(item: Summary, metrics: Sequence[str], spent: Sequence[str]) -> dict[str, Any]:
     row = {}
     for name in metrics:
         measure = item.metrics.get(name, Measure((math.nan,)))
         row[name] = finite(measure.mean)
         row[f"{name}_deviation"] = finite(measure.deviation)
-    costs = {name: finite(item.cost[name]) for name in COSTS}
+    costs = {name: finite(item.cost.get(name, math.nan)) for name in spent}
     return {**who(item.spec, item.label), "seeds": len(item.seeds), **row, **costs}
 
 

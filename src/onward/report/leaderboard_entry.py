@@ -13,7 +13,7 @@ from onward.report.leaderboard import Division, Entry
 from onward.report.numbers import MISSING, percent
 from onward.report.provenance import environments, readable_card
 from onward.report.style import MAP, ink_on
-from onward.report.summary import Summary
+from onward.report.summary import DEVICE_COSTS, Summary
 from onward.report.words import amount, metric_words
 from onward.results.predictions import POOLED
 from onward.results.record import RunRecord
@@ -21,7 +21,9 @@ from onward.results.record import RunRecord
 _COSTS = {
     "cpu_seconds": ("CPU seconds", 1),
     "wall_seconds": ("seconds by the clock", 1),
+    "device_seconds": ("seconds on the device", 1),
     "peak_memory_bytes": ("most memory, MB", 1e-6),
+    "peak_device_memory_bytes": ("most memory of the device, MB", 1e-6),
     "samples": ("samples read", 1),
     "iterations": ("optimiser steps", 1),
     "macs": ("forward multiply-accumulates", 1),
@@ -153,4 +155,5 @@ def _costs(summary: Summary) -> list[tuple[str, str]]:
     return [
         (words, amount(unit * float(np.mean([_spent(record, name) for record in summary.records]))))
         for name, (words, unit) in _COSTS.items()
+        if name not in DEVICE_COSTS or name in summary.cost
     ]

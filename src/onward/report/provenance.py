@@ -116,7 +116,7 @@ def readable_card(records: Iterable[RunRecord]) -> StreamCard | None:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where runs come from: the card of their data, the different machines that they began on.
+    """Where runs come from: the card of their data, the different machines that made them.
 
     ``damage`` says what else the results folder should tell, but cannot be read.
     """
@@ -144,7 +144,7 @@ def provenance(records: Sequence[RunRecord]) -> Provenance:
 
 
 def environments(records: Iterable[RunRecord]) -> list[Environment]:
-    """Return the different machines and versions that the runs were begun with.
+    """Return the different machines and versions that the runs were made with.
 
     What cannot be read is left out: see `provenance`.
     """
@@ -157,12 +157,13 @@ def _environments(records: Iterable[RunRecord]) -> tuple[list[Environment], int]
     unread = 0
     for record in records:
         try:
-            environment = record.environment
+            used = [*filter(None, [record.environment]), *record.resumed]
         except OnwardError:
             unread += 1
             continue
-        if environment is not None and environment not in found:
-            found.append(environment)
+        for environment in used:
+            if environment not in found:
+                found.append(environment)
     return found, unread
 
 

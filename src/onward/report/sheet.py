@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 
 from onward.report.comparison import decided_best
 from onward.report.fields import printable, telling
+from onward.report.numbers import MISSING
 from onward.report.summary import Summary, by_setting, shown_metrics
 from onward.report.words import NOT_METERED, lateness, metric_words
 
 COST_WORDS = {
     "cpu_seconds": "CPU seconds",
+    "device_seconds": "device seconds",
     "macs": "MACs",
     "stored_samples": "stored samples",
 }
@@ -62,12 +64,14 @@ class Sheet:
 
     def cost_text(self, item: Summary, name: str) -> str:
         """Return what a method cost, as people read it."""
+        if name not in item.cost:  # of a device, where another method had one
+            return MISSING
         value = item.cost[name]
         if math.isnan(value):
             return NOT_METERED
         if name == "macs":
             return short_number(value)
-        return f"{value:.2f}" if name == "cpu_seconds" else f"{value:,.0f}"
+        return f"{value:.2f}" if name.endswith("seconds") else f"{value:,.0f}"
 
 
 def sheets(summaries: Sequence[Summary]) -> list[Sheet]:
@@ -93,7 +97,8 @@ def _sheet(members: Sequence[Summary]) -> Sheet:
     parts += [f"{name} {_limit(name, value)}" for name, value in spec.limits.items()]
     metrics = tuple(shown_metrics(members))
     limited = {**spec.protocol.get("limits", {}), **spec.limits}
-    costs = [name for name in COST_WORDS if name != "macs" or "macs" in limited]
+    spent = {name for item in members for name in item.cost}
+    costs = [name for name in COST_WORDS if name in (limited if name == "macs" else spent)]
     best = {name: decided_best(members, name) for name in metrics}
     return Sheet(tuple(map(printable, parts)), tuple(members), metrics, tuple(costs), best)
 

@@ -29,6 +29,8 @@ TEST = "test"
 # Of the last model alone: all there is where everything is learned at once.
 FINAL = "final"
 COSTS = ("cpu_seconds", "macs", "samples", "stored_samples", "parameters")
+# Where there is a device other than the CPU.
+DEVICE_COSTS = ("device_seconds", "peak_device_memory_bytes")
 
 
 @dataclass(frozen=True)
@@ -229,17 +231,20 @@ def headline(summaries: Sequence[Summary]) -> str | None:
     return next(iter(shown_metrics(summaries)), None)
 
 
-def mean_cost(records: Iterable[RunRecord], names: Sequence[str] = COSTS) -> dict[str, float]:
+def mean_cost(
+    records: Iterable[RunRecord], names: Sequence[str] = (*COSTS, *DEVICE_COSTS)
+) -> dict[str, float]:
     """Return what finished runs spend, as a mean; nothing if none is finished.
 
-    What any of them did not meter is NaN.
+    What any of them did not meter is NaN. `DEVICE_COSTS` are left out where any of them has none.
     """
     spent = [record.cost for record in records if record.cost is not None]
     if not spent:
         return {}
     # As numbers, None is NaN.
     counted = {name: np.array([getattr(cost, name) for cost in spent], float) for name in names}
-    return {name: float(np.mean(numbers)) for name, numbers in counted.items()}
+    means = {name: float(np.mean(numbers)) for name, numbers in counted.items()}
+    return {n: v for n, v in means.items() if n not in DEVICE_COSTS or not np.isnan(v)}
 
 
 def pooled_mean_of(record: RunRecord) -> float:

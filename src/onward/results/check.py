@@ -15,7 +15,6 @@ from onward.results.read import (
     check_mark,
     checkpoints,
     missing_tests,
-    read_environment,
     read_manifest,
     read_progress,
     read_stored_spec,
@@ -27,7 +26,7 @@ from onward.tasks import TASKS
 from onward.types import PERIOD, tested_periods
 
 _WRITTEN = re.compile(
-    r"(spec|env|cost)\.json|(scores|curve)\.jsonl|predictions/([0-9]{3}|[1-9][0-9]{3,})\.parquet"
+    r"(spec|env|cost)\.json|(scores|curve|resumed)\.jsonl|predictions/([0-9]{3}|[1-9][0-9]{3,})\.parquet"
 )
 # So many tests are named one by one; where more of them are wrong, all have one reason.
 _EACH = 3
@@ -63,6 +62,8 @@ class CheckedRun:
         Whether a key says that these tests are what they must be.
     marks
         A byte of each decision, see `onward.results.recomputed.Recomputed`.
+    resumed
+        What differed when it was resumed elsewhere, in words.
     """
 
     folder: Path
@@ -72,6 +73,7 @@ class CheckedRun:
     answers: str | None = None
     vouched: bool = False
     marks: bytes = b""
+    resumed: tuple[str, ...] = ()
 
 
 def check_folder(
@@ -106,8 +108,8 @@ def check_run(folder: Path, keys: Keys | None = None, rules: Rules | None = None
             check_mark(folder, name, expected)
         for checkpoint in checkpoints(folder):
             check_checkpoint(checkpoint)
-        read_environment(folder, manifest)
         record = load_record(folder)
+        resumed = tuple(record.changed_on_resume)
     except OnwardError as error:
         return CheckedRun(folder, (str(error),))
     spec = record.spec
@@ -150,7 +152,9 @@ def check_run(folder: Path, keys: Keys | None = None, rules: Rules | None = None
         *_tests_differ(again, key),
     ]
     answers = again.answers if record.decisions else None
-    return CheckedRun(folder, tuple(problems), spec, again.key, answers, vouched, again.marks)
+    return CheckedRun(
+        folder, tuple(problems), spec, again.key, answers, vouched, again.marks, resumed
+    )
 
 
 def _folder_differs(folder: Path, spec: RunSpec, manifest: Manifest) -> Iterator[str]:

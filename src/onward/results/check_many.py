@@ -65,7 +65,7 @@ def check_results(
         progress(1)
     problems = [Finding(run.folder, problem) for run in runs for problem in run.problems]
     problems += [*_two_results(runs), *_copied_seeds(runs), *_tested_on_others(runs)]
-    notes = (*_there_twice(runs), *_without_key(runs, keys))
+    notes = (*_there_twice(runs), *_resumed(runs), *_without_key(runs, keys))
     unverified = frozenset(run.folder for run in runs if not run.vouched)
     return Checked(len(runs), tuple(problems), notes, unverified)
 
@@ -85,6 +85,16 @@ def _two_results(runs: Sequence[CheckedRun]) -> Iterator[Finding]:
 def _there_twice(runs: Sequence[CheckedRun]) -> Iterator[str]:
     for same in _together(runs, lambda spec, run: (spec.hash, run.answers)):
         yield f"one run is there {len(same)} times: {first_few([run.folder for run in same])}"
+
+
+def _resumed(runs: Sequence[CheckedRun]) -> Iterator[str]:
+    """Yield the runs that were resumed on another device, or with other versions."""
+    for run in runs:
+        if run.resumed:
+            yield (
+                f"{run.folder} was resumed with another {' and another '.join(run.resumed)}: "
+                "repeats are not bit-identical"
+            )
 
 
 def _copied_seeds(runs: Sequence[CheckedRun]) -> Iterator[Finding]:

@@ -21,8 +21,10 @@ from onward.results.read import (
     checkpoints,
     mark,
     read_curve,
+    read_environment,
     read_manifest,
     read_progress,
+    read_resumed,
     read_scores,
     read_spec,
     read_stored_spec,
@@ -64,6 +66,8 @@ class RunFolder:
         with storage(path):
             remove_drafts(path)
             remove_drafts(path / "checkpoint")
+        if not manifest.complete:
+            self._note_environment(environment)
 
     @property
     def complete(self) -> bool:
@@ -151,6 +155,15 @@ class RunFolder:
                     "move the folder away and run again; nothing in it has been changed"
                 )
 
+    def _note_environment(self, now: Environment) -> None:
+        """Record where a run is resumed, if it is on another device or with other versions."""
+        begun = read_environment(self.path, self._manifest)
+        resumed = read_resumed(self.path, self._manifest)
+        before = resumed[-1] if resumed else begun
+        if before is not None and before.changed(now):
+            self._write("resumed.jsonl", _as_lines([*resumed, now]))
+            self._commit("resumed.jsonl")
+
     def _write(self, name: str, content: bytes) -> None:
         if (read_manifest(self.path) or Manifest()) != self._manifest:
             raise DamagedFolderError(
@@ -168,7 +181,7 @@ class RunFolder:
         self._manifest = manifest
 
 
-def _as_lines(rows: Sequence[Score] | Sequence[Point]) -> bytes:
+def _as_lines(rows: Sequence[Score] | Sequence[Point] | Sequence[Environment]) -> bytes:
     return "".join(row.model_dump_json() + "\n" for row in rows).encode()
 
 

@@ -22,6 +22,8 @@ from onward.results.schema import (
 )
 from onward.results.translations import translated
 
+# What older files do not say.
+_LATER = {"metered", "device_seconds", "peak_device_memory_bytes"}
 _MOVE = "move that folder away and run again; nothing in it has been changed"
 
 T = TypeVar("T", bound=pydantic.BaseModel)
@@ -127,7 +129,7 @@ def read_cost(folder: Path, manifest: Manifest) -> Cost | None:
         )
     content = check_mark(folder, "cost.json", manifest.files["cost.json"])
     cost = _parsed(folder, "cost.json", Cost, content)
-    unsaid = Cost.model_fields.keys() - cost.model_fields_set - {"metered"}
+    unsaid = Cost.model_fields.keys() - cost.model_fields_set - _LATER
     if unsaid:
         raise DamagedFolderError(
             f"cost.json in {folder} is damaged: it says nothing of {min(unsaid)}; {_MOVE}"
@@ -141,6 +143,11 @@ def read_environment(folder: Path, manifest: Manifest) -> Environment | None:
         return None
     content = check_mark(folder, "env.json", manifest.files["env.json"])
     return _parsed(folder, "env.json", Environment, content)
+
+
+def read_resumed(folder: Path, manifest: Manifest) -> list[Environment]:
+    """Return where a run was resumed, as often as that was elsewhere than before."""
+    return _lines(folder, manifest, "resumed.jsonl", Environment)
 
 
 def checkpoints(folder: Path) -> list[Path]:

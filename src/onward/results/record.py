@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from onward.results.read import (
     read_curve,
     read_environment,
     read_manifest,
+    read_resumed,
     read_scores,
     read_spec,
     read_stored_spec,
@@ -48,6 +50,21 @@ class RunRecord:
         if self.path is None or manifest is None:
             return None
         return read_environment(self.path, manifest)
+
+    @property
+    def resumed(self) -> list[Environment]:
+        """Where it was resumed, as often as that was on another device, or with other versions."""
+        manifest = None if self.path is None else read_manifest(self.path)
+        if self.path is None or manifest is None:
+            return []
+        return read_resumed(self.path, manifest)
+
+    @property
+    def changed_on_resume(self) -> list[str]:
+        """What was different after it had been resumed, such as the device, in words."""
+        environments = [*filter(None, [self.environment]), *self.resumed]
+        found = (word for one, next_one in pairwise(environments) for word in one.changed(next_one))
+        return list(dict.fromkeys(found))
 
     @property
     def hash(self) -> str:

@@ -3,6 +3,7 @@
 ========================  =========================================================
 ``spec.json``             `RunSpec`: what was asked; its hash names the folder
 ``env.json``              `Environment` of the process that began the run
+``resumed.jsonl``         one `Environment` per line, of each process that resumed it elsewhere
 ``scores.jsonl``          one `Score` per line, grows period by period
 ``curve.jsonl``           one `Point` per line, where a protocol tests between two calls
 ``predictions/i.parquet`` the decisions after period i: test, tested_on, id, target, decision
@@ -150,7 +151,12 @@ class RunSpec(Stored):
 
 
 class Environment(Stored):
-    """Where a run was made."""
+    """Where a run was made.
+
+    ``device`` is what its learner computed on, such as ``cpu`` or ``cuda:0``, and ``device_name``
+    the model of the GPU. They, ``workers`` and ``threads`` are None in older files, and where a
+    learner does not say what it computes on.
+    """
 
     onward: str
     python: str
@@ -158,6 +164,35 @@ class Environment(Stored):
     cpus: int
     processes: int = 1
     packages: dict[str, str]
+    device: str | None = None
+    device_name: str | None = None
+    workers: int | None = None
+    threads: int | None = None
+
+    def changed(self, now: "Environment") -> list[str]:
+        """Return what is different now that may change results, in words.
+
+        What either of them does not say is not compared. Numbers of workers and of CPUs change no
+        results.
+        """
+        words = {
+            "device": "device",
+            "device_name": "device",
+            "threads": "number of threads",
+            "processes": "number of processes",
+            "platform": "platform",
+            "onward": "version of Onward",
+            "python": "version of Python",
+        }
+        found = [
+            word
+            for name, word in words.items()
+            if None not in (values := (getattr(self, name), getattr(now, name)))
+            and values[0] != values[1]
+        ]
+        if self.packages != now.packages:
+            found.append("version of a package")
+        return list(dict.fromkeys(found))
 
 
 class Score(Stored):
@@ -187,6 +222,11 @@ class Cost(Stored):
     ``metered`` names the quantities that the learner reports; a learner with a training loop of its
     own reports none. ``iterations``, ``macs`` and ``parameters`` are None where they are not
     reported. Older files say nothing of ``metered``: a 0 there means that nothing was reported.
+
+    ``cpu_seconds`` includes data loading workers once they have ended. ``device_seconds`` and
+    ``peak_device_memory_bytes`` are None where everything was computed on the CPU:
+    ``device_seconds`` is the time in calls of learn and predict in which the training process did
+    not wait for data.
     """
 
     cpu_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
@@ -198,6 +238,8 @@ class Cost(Stored):
     parameters: int | None = Field(default=None, ge=0)
     stored_samples: int = Field(default=0, ge=0)
     stored_bytes: int = Field(default=0, ge=0)
+    device_seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    peak_device_memory_bytes: int | None = Field(default=None, ge=0)
 
     metered: list[str] | None = None
 

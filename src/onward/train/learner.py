@@ -2,7 +2,7 @@
 
 import contextlib
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,20 +13,20 @@ from onward.budget import Budget, working
 from onward.crew import contained, crew
 from onward.errors import DamagedFolderError, OnwardError
 from onward.models import MODELS, find_model
-from onward.models.device import computing, require_precision, resolve_device
+from onward.models.device import require_precision, resolve_device
 from onward.models.gradient_cache import GradientCache
 from onward.models.model import Model, set_weights
 from onward.models.spread import Spread
 from onward.results.state import load_state, save_state
 from onward.saved import to_arrays, to_tensors
 from onward.seeds import Draws, draws
-from onward.train.loading import loading_with
+from onward.train.loading import computing_on
 from onward.train.method import Method
 from onward.train.predicted import predicted
 from onward.train.trainer import Trainer, train_together
 from onward.train.validation import Validation
 from onward.train.weight_average import WeightAverage
-from onward.types import Array, Hardware, Setting, View
+from onward.types import Array, Setting, View
 
 
 class GradientLearner:
@@ -61,6 +61,11 @@ class GradientLearner:
         # The optimizer's state, where it is kept from call to call.
         self._optimizer_state: dict[str, torch.Tensor] = {}
         method.begin(self.setting)
+
+    @property
+    def compute_device(self) -> str:
+        """The name of the device that it computes on."""
+        return str(resolve_device(self.setting.hardware.device))
 
     def learn(self, view: View, budget: Budget) -> None:
         """Train on the view as the method says."""
@@ -230,13 +235,6 @@ class GradientLearner:
     def _generator(self) -> torch.Generator:
         seed = draws(Draws.WEIGHTS, self.setting.seed, self._calls).integers(2**63)
         return torch.Generator().manual_seed(int(seed))
-
-
-@contextlib.contextmanager
-def computing_on(hardware: Hardware) -> Iterator[None]:
-    """Compute and load data as the hardware settings say."""
-    with computing(hardware.threads), loading_with(hardware.workers):
-        yield
 
 
 def learn_together(

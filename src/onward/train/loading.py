@@ -6,20 +6,30 @@ One item of the loader is one whole batch, so any number of workers gives the sa
 import contextlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch.utils.data import DataLoader, Dataset
 from torch.utils.dlpack import from_dlpack
 
+from onward.clocks import DEVICE, WAITING
 from onward.errors import OnwardError
-from onward.models.device import explained
+from onward.models.device import computing, explained, resolve_device
 from onward.pairs import as_bytes
 from onward.train.decode_cache import DecodeCache
-from onward.types import View
+from onward.types import Hardware, View
 from onward.view import reader_of
 
+
+class Movable(Protocol):
+    """What can be moved to a device: a tensor, or something that has one."""
+
+    def to(self, device: torch.device, *, non_blocking: bool = False) -> Any:
+        """Return it on a device."""
+
+
 T = TypeVar("T")
+B = TypeVar("B", bound=Movable)
 _WORKERS: ContextVar[int] = ContextVar("workers", default=0)
 # Starting a process takes longer than reading fewer batches than this.
 _FEWEST_BATCHES = 4
@@ -36,14 +46,28 @@ def loading_with(workers: int) -> Iterator[None]:
         _WORKERS.reset(token)
 
 
+@contextlib.contextmanager
+def computing_on(hardware: Hardware) -> Iterator[None]:
+    """Compute and load data as the hardware settings say, and count the time on a device."""
+    on_device = resolve_device(hardware.device).type != "cpu"
+    if on_device:
+        DEVICE.start()
+    try:
+        with computing(hardware.threads), loading_with(hardware.workers):
+            yield
+    finally:
+        if on_device:
+            DEVICE.stop()
+
+
 def batches(
-    read: Callable[[T], torch.Tensor],
+    read: Callable[[T], B],
     items: Iterable[T],
     count: int,
     device: torch.device,
     *,
     in_memory: bool = False,
-) -> Generator[tuple[T, torch.Tensor], None, None]:
+) -> Generator[tuple[T, B], None, None]:
     """Yield items with what is read for them, in order, on a device.
 
     Without workers a batch may be overwritten when the next one is read.
@@ -51,7 +75,8 @@ def batches(
     Parameters
     ----------
     read
-        Reads one batch. Workers call it, so it must not depend on what training changes.
+        Reads one batch: a tensor, or something with a method ``to`` as a tensor has it. Workers
+        call it, so it must not depend on what training changes.
     items
         What each batch is read from, one after the other.
     count
@@ -64,7 +89,12 @@ def batches(
     workers = 0 if in_memory else min(_WORKERS.get(), count // _FEWEST_BATCHES)
     if not workers:
         for item in items:
-            yield item, read(item).to(device)
+            WAITING.start()
+            try:
+                found = read(item)
+            finally:
+                WAITING.stop()
+            yield item, found.to(device)
         return
     pinned = device.type == "cuda"
     # A generator of its own: the loader would draw from the one that all of torch shares.
@@ -81,12 +111,15 @@ def batches(
     loaded: Any = iter(loader)
     try:
         while True:
+            WAITING.start()
             try:
                 item, found = next(loaded)
             except StopIteration:
                 return
             except RuntimeError as error:
                 raise explained(error) from error
+            finally:
+                WAITING.stop()
             if isinstance(found, OnwardError):
                 raise found
             yield item, found.to(device, non_blocking=pinned)
@@ -142,7 +175,7 @@ def view_batches(
 class _Reading(Dataset[Any]):
     """Reads one batch per item; an error of a user's data is returned, to be raised as it is."""
 
-    def __init__(self, read: Callable[[Any], torch.Tensor]) -> None:
+    def __init__(self, read: Callable[[Any], Movable]) -> None:
         self._read = read
 
     def __getitem__(self, item: Any) -> Any:

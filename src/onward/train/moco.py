@@ -1,8 +1,8 @@
 """MoCo v2: learn features from images without labels.
 
-Two looks at one image should give similar embeddings, and looks at different images different
-ones. The different ones come from a queue of earlier embeddings; a slowly moving copy of the
-encoder writes it, so that its embeddings stay comparable.
+Two crops of one image should have similar embeddings, and crops of different images different
+ones. The different ones come from a queue of earlier embeddings, which a slowly moving copy of the
+encoder writes, so that they stay comparable.
 
 Chen, Fan, Girshick and He, Improved Baselines with Momentum Contrastive Learning, 2020; He et al.,
 Momentum Contrast for Unsupervised Visual Representation Learning, CVPR 2020. The released code
@@ -11,10 +11,8 @@ there is nothing to shuffle between, and it is left out.
 """
 
 import copy
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,222 +20,286 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from onward.errors import DamagedFolderError, unknown
+from onward.errors import DamagedFolderError, OnwardError, unknown
 from onward.models.augment import AUGMENTATIONS, augmented
+from onward.models.device import autocast, require_precision
 from onward.models.embed import embed
 from onward.models.encoder import ENCODERS, Encoder, build_encoder
+from onward.models.pixels import to_pixels
 from onward.models.shared import forward_macs
 from onward.saved import to_arrays, to_tensors
 from onward.seeds import Draws, draws
+from onward.train.optimizers import ModelOptimizer, optimizer_class
+from onward.train.recipe import Precision, Recipe
 from onward.types import Array
 
-OPTIMISERS: Mapping[str, Callable[..., torch.optim.Optimizer]] = {
-    "sgd": partial(torch.optim.SGD, momentum=0.9),
-    "adamw": torch.optim.AdamW,
-}
+CPU_DEVICE = torch.device("cpu")
 
 
 @dataclass(frozen=True)
 class MocoRecipe:
-    """Pre-training in numbers.
+    """The hyperparameters of pre-training.
 
     Parameters
     ----------
     encoder
         One of `onward.models.encoder.ENCODERS`.
-    size
-        Side of the looks that are taken at an image.
+    image_size
+        Side of the crops.
     augmentation
         One of `onward.models.augment.AUGMENTATIONS`.
-    epochs, batch_size, learning_rate, weight_decay
-        How long, and how fast; the rate falls to zero along a half cosine.
-    optimiser
-        ``sgd`` with a momentum of 0.9 as published, or ``adamw``, which is faster on little data.
-    queue
-        How many embeddings are kept to compare with. With none, the other images of the batch
-        are what is compared with, as in MoCo v3 (Chen, Xie and He, ICCV 2021).
+    epochs, batch_size
+        How long; a last batch that is not full is left out of its epoch.
+    lr
+        The learning rate of the first step; it falls to zero along a half cosine.
+    weight_decay
+        As the optimizer defines it.
+    optimizer
+        The name of a class of `torch.optim` in any case, or of one of timm's optimizers: ``sgd`` as
+        published, or ``adamw``, which is faster on little data.
+    queue_size
+        How many embeddings the queue has. Without one, each crop is compared with the other images
+        of the batch, as in MoCo v3 (Chen, Xie and He, ICCV 2021).
     key_momentum
-        How much of itself the encoder that writes the queue keeps in a step.
+        How much of itself the key encoder, which writes the queue, keeps in a step.
     temperature
         Divides the similarities.
-    width
-        Of the embeddings, which the projection head makes and which are dropped afterwards.
+    embedding_dim
+        Width of the embeddings, which the projection head makes; it is dropped afterwards.
+    momentum
+        For optimizers that have it.
+    precision
+        ``fp32``, or ``bf16`` or ``fp16`` for matrix products and convolutions by `torch.autocast`.
     """
 
     encoder: str
-    size: int
+    image_size: int
     augmentation: str
     epochs: int
     batch_size: int
-    learning_rate: float
+    lr: float
     weight_decay: float
-    optimiser: str
-    queue: int
+    optimizer: str
+    queue_size: int
     key_momentum: float
     temperature: float
-    width: int
+    embedding_dim: int
+    momentum: float = 0.9
+    precision: Precision = "fp32"
 
     def __post_init__(self) -> None:
         for kind, name, known in (
             ("encoder", self.encoder, ENCODERS),
             ("augmentation", self.augmentation, AUGMENTATIONS),
-            ("optimiser", self.optimiser, OPTIMISERS),
         ):
             if name not in known:
                 raise unknown(kind, name, known, "docs/howto/pretraining.md")
+        for name, least in (("epochs", 0), ("queue_size", 0), ("embedding_dim", 1)):
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
+                raise OnwardError(
+                    f"expected {name} as a whole number of at least {least}, found {value!r}"
+                )
+        # All other numbers are checked there.
+        optimizer_class(self.optimization.optimizer)
 
-    def rate(self, step: int, steps: int) -> float:
-        """Return the learning rate of one step out of several."""
-        return self.learning_rate * 0.5 * (1 + math.cos(math.pi * step / steps))
+    @property
+    def optimization(self) -> Recipe:
+        """What the optimizer and its learning rates are made from."""
+        return Recipe(
+            model=self.encoder,
+            lr=self.lr,
+            weight_decay=self.weight_decay,
+            batch_size=self.batch_size,
+            epochs=max(self.epochs, 1),
+            optimizer=self.optimizer,
+            momentum=self.momentum,
+            schedule="cosine",
+            precision=self.precision,
+            image_size=self.image_size,
+        )
 
 
 # The released settings, as CLEAR used them on bucket 0: photos, eight devices.
 PAPER = MocoRecipe(
     encoder="resnet50",
-    size=224,
+    image_size=224,
     augmentation="photos",
     epochs=200,
     batch_size=256,
-    learning_rate=0.03,
+    lr=0.03,
     weight_decay=1e-4,
-    optimiser="sgd",
-    queue=65536,
+    optimizer="sgd",
+    queue_size=65536,
     key_momentum=0.999,
     temperature=0.2,
-    width=128,
+    embedding_dim=128,
 )
 # For a thousand drawings and a few minutes on one core. There, comparing within the batch was
 # better than a queue; docs/howto/pretraining.md says how this was chosen.
 CPU = MocoRecipe(
     encoder="small",
-    size=32,
+    image_size=32,
     augmentation="drawings",
     epochs=90,
     batch_size=128,
-    learning_rate=1.5e-3,
+    lr=1.5e-3,
     weight_decay=1e-4,
-    optimiser="adamw",
-    queue=0,
+    optimizer="adamw",
+    queue_size=0,
     key_momentum=0.99,
     temperature=0.1,
-    width=128,
+    embedding_dim=128,
 )
 RECIPES: Mapping[str, MocoRecipe] = {"cpu": CPU, "paper": PAPER}
 
 
 class Moco:
-    """An encoder under pre-training; the seed draws the first weights and the first queue.
+    """An encoder under pre-training on a device; the seed draws its weights and the first queue.
 
-    Randomness is drawn from the key given to each step, so that a step is the same whenever it
-    is made; all else is in `state`.
+    A step depends on its crops, its learning rate and what is in `state`, and on nothing else.
     """
 
-    def __init__(self, recipe: MocoRecipe, seed: int) -> None:
-        self.recipe = recipe
+    def __init__(self, recipe: MocoRecipe, seed: int, device: torch.device = CPU_DEVICE) -> None:
+        require_precision(device, recipe.precision)
+        self.recipe, self.device = recipe, device
         rng = draws(Draws.PRETRAINING, seed)
         first = build_encoder(recipe.encoder, int(rng.integers(2**31)))
         wide = ENCODERS[recipe.encoder].width
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(rng.integers(2**31)))
-            head = nn.Sequential(nn.Linear(wide, wide), nn.ReLU(), nn.Linear(wide, recipe.width))
-        self._query = nn.Sequential(first, head)
-        self._key = copy.deepcopy(self._query)
-        queue = rng.normal(size=(recipe.queue, recipe.width)).astype(np.float32)
-        self._queue = functional.normalize(torch.from_numpy(queue), dim=1)
-        self._next = 0
-        self._descent = OPTIMISERS[recipe.optimiser](
-            self._query.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
-        )
-        shape = (3, recipe.size, recipe.size)
-        self.macs = 2 * forward_macs(self._query.eval(), torch.zeros(1, *shape))
-        self._query.train()
+            head = nn.Sequential(
+                nn.Linear(wide, wide), nn.ReLU(), nn.Linear(wide, recipe.embedding_dim)
+            )
+        self._encoder_q = nn.Sequential(first, head)
+        queue = rng.normal(size=(recipe.queue_size, recipe.embedding_dim)).astype(np.float32)
+        self._queue = functional.normalize(torch.from_numpy(queue), dim=1).to(device)
+        self._queue_ptr = 0
+        shape = (3, recipe.image_size, recipe.image_size)
+        self.macs = 2 * forward_macs(self._encoder_q.eval(), torch.zeros(1, *shape))
+        with torch.no_grad():
+            self.feature_dim = first.features(torch.zeros(1, *shape)).shape[1]
+        self._encoder_q.train().to(device)
+        self._encoder_k = copy.deepcopy(self._encoder_q).requires_grad_(False)
+        self._optimizer = self._new_optimizer({})
+        self._scaler = torch.amp.GradScaler(device.type, enabled=recipe.precision == "fp16")
 
     @property
     def encoder(self) -> Encoder:
-        """The encoder that is being trained."""
-        found = self._query[0]
+        """The encoder that is trained."""
+        found = self._encoder_q[0]
         if not isinstance(found, Encoder):
             raise TypeError("the first part of a branch is its encoder")
         return found
 
     @property
     def size(self) -> int:
-        """The number of parameters of both copies."""
-        return 2 * sum(p.numel() for p in self._query.parameters())
+        """The number of parameters of both encoders."""
+        return 2 * sum(p.numel() for p in self._encoder_q.parameters())
 
-    def step(self, pixels: Tensor, rate: float, key: tuple[int, ...]) -> float:
-        """Learn from a batch of images, (n, 3, height, width) between 0 and 1; return its loss.
-
-        The key draws the two looks at each image: a seed and a step, say.
-        """
-        rng = draws(Draws.AUGMENTATION, *key)
-        how = AUGMENTATIONS[self.recipe.augmentation]
-        size = self.recipe.size
-        looks, others = (augmented(pixels, how, size, rng) for _ in range(2))
+    def step(self, crops: Tensor, lr: float) -> float:
+        """Learn from two crops of each image, see `two_crops`, on the device; return the loss."""
         with torch.enable_grad():
-            embedded = functional.normalize(self._query(looks), dim=1)
+            queries = self._embedded(self._encoder_q, crops[0])
         with torch.no_grad():
-            self._follow()
-            keys = functional.normalize(self._key(others), dim=1)
+            self._update_key_encoder()
+            keys = self._embedded(self._encoder_k, crops[1])
         with torch.enable_grad():
-            similar, right = self._compared(embedded, keys)
-            loss = functional.cross_entropy(similar / self.recipe.temperature, right)
-            self._descent.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-        for group in self._descent.param_groups:
-            group["lr"] = rate
-        self._descent.step()
-        if self.recipe.queue:
-            places = (self._next + torch.arange(len(keys))) % self.recipe.queue
-            self._queue[places] = keys
-            self._next = (self._next + len(keys)) % self.recipe.queue
+            logits, labels = self._logits(queries, keys)
+            loss = functional.cross_entropy(logits / self.recipe.temperature, labels)
+            self._encoder_q.zero_grad()
+            self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+        with torch.no_grad():
+            self._optimizer.step(lr, self._scaler)
+            self._enqueue(keys)
         return float(loss.detach())
 
-    def features(self, images: Array) -> Array:
-        """Return what a probe reads from images given as bytes; nothing of them is remembered."""
+    def features(self, images: Tensor) -> Tensor:
+        """Return what a probe reads from a batch of images, see `embed`, on the device.
+
+        Nothing is learned from them.
+        """
         self.encoder.eval()
-        found = embed(images, self.encoder.features, self.recipe.size)
+        found = embed(images, self.encoder.features, self.recipe.image_size)
         self.encoder.train()
         return found
 
     def state(self) -> dict[str, Any]:
         """Return everything that further steps need, as arrays and numbers."""
         return {
-            "query": to_arrays(self._query.state_dict()),
-            "key": to_arrays(self._key.state_dict()),
-            "descent": {
-                str(number): to_arrays(moments)
-                for number, moments in self._descent.state_dict()["state"].items()
-            },
-            "queue": self._queue.numpy().copy(),
-            "next": self._next,
+            "encoder_q": to_arrays(self._encoder_q.state_dict()),
+            "encoder_k": to_arrays(self._encoder_k.state_dict()),
+            "optimizer": to_arrays(self._optimizer.state()),
+            "scaler": self._scaler.state_dict(),
+            "queue": self._queue.cpu().numpy().copy(),
+            "queue_ptr": self._queue_ptr,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take back what `state` returned."""
+        """Continue from what `state` returned, on this device."""
         try:
-            self._query.load_state_dict(to_tensors(state["query"]))
-            self._key.load_state_dict(to_tensors(state["key"]))
-            moments = {int(number): to_tensors(m) for number, m in state["descent"].items()}
-            groups = self._descent.state_dict()["param_groups"]
-            self._descent.load_state_dict({"state": moments, "param_groups": groups})
-            self._queue, self._next = torch.tensor(state["queue"]), state["next"]
-        except (KeyError, RuntimeError) as error:
+            self._encoder_q.load_state_dict(to_tensors(state["encoder_q"]))
+            self._encoder_k.load_state_dict(to_tensors(state["encoder_k"]))
+            self._optimizer = self._new_optimizer(to_tensors(state["optimizer"]))
+            self._scaler.load_state_dict(state["scaler"])
+            self._queue = torch.tensor(state["queue"], device=self.device)
+            self._queue_ptr = state["queue_ptr"]
+        except KeyError as error:
+            raise DamagedFolderError(
+                f"expected {error} in the saved state of the pre-training, found none: another "
+                "version wrote it. Delete its folder and pre-train again"
+            ) from error
+        except RuntimeError as error:
             raise DamagedFolderError(
                 f"the saved state of the pre-training does not fit its recipe: {error}"
             ) from error
 
-    def _compared(self, embedded: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
-        """Return each embedding's similarities, and where the one to its own key is."""
-        if not self.recipe.queue:
-            return embedded @ keys.t(), torch.arange(len(keys))
-        same = (embedded * keys).sum(1, keepdim=True)
-        similar = torch.cat([same, embedded @ self._queue.t()], 1)
-        return similar, torch.zeros(len(keys), dtype=torch.int64)
+    def _new_optimizer(self, state: Mapping[str, Tensor]) -> ModelOptimizer:
+        named = dict(self._encoder_q.named_parameters())
+        return ModelOptimizer(named, self.recipe.optimization, state=state)
 
-    def _follow(self) -> None:
-        for slow, fast in zip(self._key.parameters(), self._query.parameters(), strict=True):
+    def _embedded(self, network: nn.Module, crops: Tensor) -> Tensor:
+        """Return embeddings of length 1 in fp32."""
+        with autocast(self.device, self.recipe.precision):
+            embeddings: Tensor = network(crops)
+        return functional.normalize(embeddings.float(), dim=1)
+
+    def _logits(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the similarities of each query, and the position of that to its own key."""
+        if not self.recipe.queue_size:
+            return queries @ keys.t(), torch.arange(len(keys), device=self.device)
+        positive = (queries * keys).sum(1, keepdim=True)
+        logits = torch.cat([positive, queries @ self._queue.t()], 1)
+        return logits, torch.zeros(len(keys), dtype=torch.int64, device=self.device)
+
+    def _enqueue(self, keys: Tensor) -> None:
+        """Overwrite the oldest embeddings of the queue."""
+        if self.recipe.queue_size:
+            places = self._queue_ptr + torch.arange(len(keys), device=self.device)
+            self._queue[places % self.recipe.queue_size] = keys
+            self._queue_ptr = (self._queue_ptr + len(keys)) % self.recipe.queue_size
+
+    def _update_key_encoder(self) -> None:
+        weights = zip(self._encoder_k.parameters(), self._encoder_q.parameters(), strict=True)
+        for slow, fast in weights:
             slow.lerp_(fast, 1 - self.recipe.key_momentum)
+
+
+def two_crops(images: Array, recipe: MocoRecipe, key: tuple[int, ...]) -> Tensor:
+    """Return two random crops of each image, (2, n, 3, side, side) between 0 and 1.
+
+    Parameters
+    ----------
+    images
+        Bytes, see `to_pixels`.
+    recipe
+        Says how images are augmented.
+    key
+        What the crops are drawn from: a seed and a step.
+    """
+    pixels, rng = to_pixels(images), draws(Draws.AUGMENTATION, *key)
+    how = AUGMENTATIONS[recipe.augmentation]
+    return torch.stack([augmented(pixels, how, recipe.image_size, rng) for _ in range(2)])
 
 
 def batch_of(samples: int, size: int, step: int, key: tuple[int, ...]) -> Array:

@@ -162,10 +162,8 @@ class ModelOptimizer:
     def prepare(self, lr: float) -> None:
         """Clip the gradients and set the learning rate."""
         for parameter in self._named.values():
-            grad = parameter.grad
-            # torch's fused kernels read a gradient as if it lay in memory like its parameter.
-            if grad is not None and grad.stride() != parameter.stride():
-                parameter.grad = torch.empty_like(parameter).copy_(grad)
+            if parameter.grad is not None:
+                parameter.grad = _laid_out(parameter.grad, parameter)
         if self._clip is not None:
             nn.utils.clip_grad_norm_(self._named.values(), self._clip)
         for group in self.torch.param_groups:
@@ -207,7 +205,7 @@ class ModelOptimizer:
         names = {id(parameter): name for name, parameter in self._named.items()}
         packed["state"] = {
             number: {
-                entry: _grown(value, parameter)
+                entry: _laid_out(_grown(value, parameter), parameter)
                 for entry, value in entries[names[id(parameter)]].items()
             }
             for number, parameter in enumerate(order)
@@ -259,3 +257,13 @@ def _grown(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
     if missing <= 0 or value.shape[1:] != parameter.shape[1 : value.ndim]:
         return value
     return torch.cat([value, value.new_zeros(missing, *value.shape[1:])])
+
+
+def _laid_out(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
+    """Return a tensor in the memory format of its parameter, if it has the same shape.
+
+    torch's fused kernels read gradients and state as if they lay in memory like the parameter.
+    """
+    if value.shape != parameter.shape or value.stride() == parameter.stride():
+        return value
+    return torch.empty_like(parameter, dtype=value.dtype, requires_grad=False).copy_(value)

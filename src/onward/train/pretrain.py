@@ -1,4 +1,4 @@
-"""Pre-training from images to weights on disk, which a kill at any moment cannot harm."""
+"""Pre-training from images to weights on disk; a run that is killed resumes from its checkpoint."""
 
 import contextlib
 import hashlib
@@ -12,21 +12,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from safetensors.torch import save
 
 from onward.data.past import Past
 from onward.errors import OnwardError
 from onward.files import locked, remove_drafts, storage, write_atomic
-from onward.models.device import computing
-from onward.models.pixels import to_pixels
-from onward.models.weights_folder import CARD, WEIGHTS, read_card
+from onward.hardware import ANY_HARDWARE, Hardware
+from onward.models.device import explained, resolve_device
+from onward.models.weights_folder import CARD, WEIGHTS, read_card, translated_recipe
 from onward.results.folder import replace_checkpoint
 from onward.results.read import checkpoints
 from onward.results.state import load_state, save_state
-from onward.train.moco import Moco, MocoRecipe, batch_of, steps_of
+from onward.train.loading import batches, computing_on
+from onward.train.moco import Moco, MocoRecipe, batch_of, steps_of, two_crops
+from onward.types import Column
 
 Watch = Callable[[int, int, float | None], None]
-"""Told the finished steps, all steps, and the last loss."""
+"""Called with the number of finished steps, that of all steps, and the last loss."""
 
 
 def pretrain(
@@ -35,70 +38,80 @@ def pretrain(
     seed: int,
     out: Path,
     *,
+    hardware: Hardware = ANY_HARDWARE,
     checkpoint_seconds: float = 30.0,
     watch: Watch = lambda done, steps, loss: None,
     on_wait: Callable[[], None] = lambda: None,
 ) -> bool:
     """Pre-train an encoder, or finish what was begun; the weights and their card are in `out`.
 
-    However often it is stopped on the way, the weights come out the same, bit for bit.
+    However often it is interrupted, and with any number of workers, a device gives the same
+    weights, bit for bit.
 
     Parameters
     ----------
     past
         What to learn from.
     recipe, seed
-        How: the seed decides every random choice.
+        The hyperparameters; the seed of all random numbers.
     out
         The folder: ``weights.safetensors`` and ``card.json``.
+    hardware
+        What to compute on; it is not recorded in the card.
     checkpoint_seconds
-        How much work may be lost to a kill, at most.
+        How many seconds of work a kill may cost at most.
     watch
         Called after every step.
     on_wait
-        Called if another process is at it, before waiting for that one.
+        Called if another process trains in the same folder, before waiting for that one.
 
     Returns
     -------
-    Whether there was anything to do.
+    Whether it trained: False where the weights were complete.
     """
+    spec = _spec(past, recipe, seed)
+    if _is_complete(out, spec):
+        return False
+    # Before there is a folder: the device may not be there, or not compute in this precision.
+    moco = Moco(recipe, seed, resolve_device(hardware.device))
     with contextlib.ExitStack() as stack:
         with storage(out):
             stack.enter_context(locked(out / ".lock", on_wait))
-        spec = _spec(past, recipe, seed)
-        if (out / CARD).exists():
-            _require_same(read_card(out), spec, out)
+        if _is_complete(out, spec):
             return False
         remove_drafts(out / "checkpoint")
-        with computing():
-            _train(past, recipe, seed, out, spec, checkpoint_seconds, watch)
+        with computing_on(hardware):
+            _train(past, moco, seed, out, spec, checkpoint_seconds, watch)
         shutil.rmtree(out / "checkpoint", ignore_errors=True)
         return True
 
 
 def _train(
     past: Past,
-    recipe: MocoRecipe,
+    moco: Moco,
     seed: int,
     out: Path,
     spec: dict[str, Any],
     checkpoint_seconds: float,
     watch: Watch,
 ) -> None:
-    samples = past.images.shape[0]
-    steps = steps_of(samples, recipe)
-    moco, losses = Moco(recipe, seed), list[float]()
+    recipe, samples = moco.recipe, past.images.shape[0]
+    steps, schedule = steps_of(samples, recipe), recipe.optimization
+    losses: list[float] = []
     saved = checkpoints(out)
     if saved:
         state = load_state(saved[-1])
-        _require_same(state["spec"], spec, out)
+        _require_same(translated_recipe(state["spec"]), spec, out)
         moco.restore(state["moco"])
         losses = state["losses"].tolist()
     watch(len(losses), steps, None)
-    saved_at = time.monotonic()
-    for step in range(len(losses), steps):
-        rows = batch_of(samples, recipe.batch_size, step, (seed,))
-        loss = moco.step(to_pixels(past.images[rows]), recipe.rate(step, steps), (seed, step))
+    saved_at, left = time.monotonic(), range(len(losses), steps)
+    read = partial(_read, past.images, recipe, seed)
+    for step, crops in batches(read, left, len(left), moco.device):
+        try:
+            loss = moco.step(crops, schedule.lr_at(step, steps))
+        except RuntimeError as error:
+            raise explained(error) from error
         losses.append(loss)
         watch(step + 1, steps, loss)
         if time.monotonic() - saved_at >= checkpoint_seconds:
@@ -120,6 +133,20 @@ def _train(
         write_atomic(out / WEIGHTS, weights)
         # Written last: with it, the weights are complete.
         write_atomic(out / CARD, json.dumps(card, indent=1).encode())
+
+
+def _is_complete(out: Path, spec: dict[str, Any]) -> bool:
+    """Return whether the weights are there; raise if they are others."""
+    if not (out / CARD).exists():
+        return False
+    _require_same(read_card(out), spec, out)
+    return True
+
+
+def _read(images: Column, recipe: MocoRecipe, seed: int, step: int) -> torch.Tensor:
+    """Return the crops of one step."""
+    rows = batch_of(images.shape[0], recipe.batch_size, step, (seed,))
+    return two_crops(images[rows], recipe, (seed, step))
 
 
 def _spec(past: Past, recipe: MocoRecipe, seed: int) -> dict[str, Any]:
