@@ -55,6 +55,7 @@ test-slow: .venv/.docs test-packages
 
 bench: setup
 	$(BIN)/python benchmarks/linear_probe.py
+	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/your_data.py
 	$(BIN)/python benchmarks/clear_linear.py
 	$(BIN)/python benchmarks/clear_table1_size.py

@@ -5,7 +5,7 @@
 recall: both ways over 50,000 pairs of 512 numbers, beside the bare matrix product and beside
 open_clip's evaluation, which sorts all similarities; it is given as many rows at a time as ours, as
 all of them at once take 30 GB, and every tenth block of them, as all take a quarter of an hour.
-training: a step of ours beside a plain loop of open_clip's on the same batches.
+training: a step of ours beside a plain loop of open_clip's, see benchmarks/clip_step.py.
 table: the emoji edition, eight methods and three seeds; then what eight seeds decide.
 Reading shards: benchmarks/tic_shards.py.
 """
@@ -16,35 +16,24 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
-from onward.train.descent import descend
 
-import onward
+from clip_step import clip
 from onward.benchmarks import Source
-from onward.learners import choose
-from onward.loop import Loop
 from onward.metrics.clear import backward_transfer, forward_transfer, in_domain
 from onward.metrics.paired import compare
 from onward.metrics.retrieval import recall_at_k
-from onward.models.clip_config import SMALL
-from onward.models.open_clip_loader import open_clip
-from onward.models.pixels import normalised, scale_of
-from onward.pairs import PairLayout, as_bytes
 from onward.results.record import RunRecord
 from onward.sweep import Job, cores, sweep
-from onward.train.augment import augmented
-from onward.train.method import TrainingSet
-from onward.train.steps import Steps
-from onward.types import Array, Benchmark, Budget, Call, View
+from onward.types import Array
 
 PAIRS, WIDTH, ROWS = 50_000, 512, 1024
 # Which of the blocks of rows open_clip's evaluation ranks; its time is multiplied by that.
 TENTH = 10
-ROUNDS, ITERATIONS = 5, 40
+ROUNDS = 5
 METHODS = (
     *("finetune", "cumulative", "cumulative_exp", "cumulative_equal", "restart", "patching"),
     *("lwf", "oracle"),
@@ -111,81 +100,8 @@ def _ranked() -> range:
 
 def training() -> None:
     """Compare steps of a run with those of a plain loop on the same batches."""
-    benchmark = onward.load("tic")
-    recipe = replace(benchmark.recipes["cpu"], max_steps=ITERATIONS)
-    benchmark = replace(benchmark, recipes={"cpu": recipe})
-    ours, plain = [], []
-    _ours(benchmark), _plain(benchmark)
-    for _ in range(ROUNDS):
-        ours.append(_ours(benchmark))
-        plain.append(_plain(benchmark))
-    ratio = statistics.median(a / b for a, b in zip(ours, plain, strict=True))
-    print(
-        f"a training step {1000 * statistics.median(ours) / ITERATIONS:.1f} ms of CPU time, a "
-        f"plain loop of open_clip's {1000 * statistics.median(plain) / ITERATIONS:.1f}: "
-        f"{ratio:.3f}x (must: 1.05 at most)",
-        flush=True,
-    )
-
-
-def _ours(benchmark: Benchmark) -> float:
-    """Return the CPU time of the first call of learn, without what is made once."""
-    stream = benchmark.stream(0)[:1]
-    quiet = {"tuned": None, "keep_predictions": False, "checkpoint_seconds": 1e9}
-    chosen = choose("finetune", None, benchmark)
-    loop = Loop(benchmark, stream, chosen, 0, {}, watch=lambda event: None, **quiet)
-    with loop.opened(None):
-        # Held: a view dies with the call that hands it out.
-        turns = loop.play()
-        turn = next(turns)
-        started = loop.learner.start(turn.view, turn.budget)
-        begun = time.process_time()
-        descend([started])
-        if error := started.failure():
-            raise error
-        return time.process_time() - begun
-
-
-def _plain(benchmark: Benchmark) -> float:
-    """Return the CPU time of as many steps as open_clip's training has them."""
-    library = open_clip()
-    recipe = benchmark.recipes["cpu"]
-    view = _view(benchmark)
-    steps = Steps(TrainingSet(view, len(view)), recipe.batch_size, [0, 0], whole=True)
-    net, tokens = library.model.CLIP(**dict(SMALL.written_out or {})), SMALL.tokens()
-    loss_of = library.loss.ClipLoss()
-    small = [p for p in net.parameters() if p.ndim < 2]
-    large = [p for p in net.parameters() if p.ndim >= 2]
-    optimizer = torch.optim.AdamW(
-        [{"params": small, "weight_decay": 0.0}, {"params": large, "weight_decay": 0.1}],
-        lr=recipe.lr,
-        betas=recipe.betas,
-        eps=recipe.eps,
-    )
-    layout = PairLayout(view.input_shape)
-    scale = scale_of((library.OPENAI_DATASET_MEAN, library.OPENAI_DATASET_STD))
-    net.train()
-    begun = time.process_time()
-    for step in range(ITERATIONS):
-        for group in optimizer.param_groups:
-            group["lr"] = recipe.rate(step, ITERATIONS)
-        batch = augmented(view, steps[step], recipe.augment, (0, 0, step))
-        rows = torch.from_numpy(as_bytes(batch))
-        optimizer.zero_grad()
-        images = normalised(layout.images(rows), scale)
-        found = net(images, tokens(layout.texts(rows)))
-        loss_of(*found[:3]).backward()
-        optimizer.step()
-        with torch.no_grad():
-            net.logit_scale.clamp_(0, float(np.log(100)))
-    return time.process_time() - begun
-
-
-def _view(benchmark: Benchmark) -> View:
-    stream = benchmark.stream(0)
-    budget = Budget()
-    budget.open(stream[0].train.rows)
-    return View(stream.table, stream[0].train, stream[0].classes, Call(budget))
+    for measured in clip(ROUNDS, quick=False):
+        print(measured.line(), flush=True)
 
 
 def table() -> None:

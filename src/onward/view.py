@@ -76,6 +76,17 @@ class Reader:
             self._buffer = aligned((len(rows), *column.shape[1:]), column.dtype)
         return _read_only(self.read(part, out=self._buffer))
 
+    def cacheable_rows(self, part: slice) -> tuple[Column, Rows] | None:
+        """Return the column and the rows of some inputs: their names in a cache of decoded ones.
+
+        None where they are not decoded from files, or may be learned from: those are varied, and
+        counted by the budget.
+        """
+        decoded = getattr(self._column, "decodes_files", False)
+        if not decoded or self._call.budget is not None:
+            return None
+        return self._column, self._readable()[part]
+
     def crops(self, positions: Rows, at: Array) -> Array | None:
         """Return other crops of the images at these positions, where the data has more to crop.
 

@@ -3,21 +3,28 @@
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
+from PIL import Image
 
 import onward
+from onward.budget import Budget
 from onward.checks import tiny_benchmark
 from onward.checks.tiny_boxes import tiny_boxes
 from onward.checks.tiny_pairs import tiny_pairs
-from onward.errors import OnwardError
+from onward.data.folder_images import FolderImages
+from onward.errors import LookAheadError, OnwardError
 from onward.models.device import explained
-from onward.train.loading import batches, loading_with
+from onward.train.decode_cache import DecodeCache
+from onward.train.loading import batches, loading_with, view_batches
 from onward.turns import Event
-from onward.types import Benchmark
+from onward.types import Array, Benchmark, Call, Rows, Samples, Table, View
 
 CPU = torch.device("cpu")
 
@@ -137,3 +144,102 @@ def test_batches_that_are_read_ahead_are_charged_when_they_are_used() -> None:
     assert alone.cost is not None
     assert ahead.cost.samples == alone.cost.samples
     np.testing.assert_array_equal(ahead.matrix(), alone.matrix())
+
+
+@dataclass(frozen=True, eq=False)
+class CountedImages(FolderImages):
+    """Photos that write down which of them were decoded, in whatever process."""
+
+    log: Path = field(kw_only=True)
+
+    def _opened(self, row: int) -> Image.Image:
+        with self.log.open("a") as file:
+            file.write(f"{row}\n")
+        return super()._opened(row)
+
+    def decoded(self) -> list[int]:
+        """Return the rows decoded since the last time."""
+        rows = [int(row) for row in self.log.read_text().split()]
+        self.log.write_text("")
+        return sorted(rows)
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> CountedImages:
+    rng = np.random.default_rng(0)
+    paths = [f"{number}.png" for number in range(20)]
+    for path in paths:
+        Image.fromarray(rng.integers(0, 256, (8, 12, 3), np.uint8)).save(tmp_path / path)
+    (tmp_path / "log").touch()
+    return CountedImages(tmp_path, paths, 8, log=tmp_path / "log")
+
+
+def view_of(column: FolderImages, rows: Rows, *, learned: bool = False) -> View:
+    count = len(column.paths)
+    table = Table(pa.table({"id": pa.array(range(count))}), {"input": column}, "made up")
+    samples = Samples(rows, np.zeros(len(rows), np.int64))
+    budget = Budget() if learned else None
+    if budget is not None:
+        budget.open(rows)
+    return View(table, samples, ("a", "b"), Call(budget))
+
+
+def inputs_of(view: View, workers: int = 0) -> Array:
+    with loading_with(workers):
+        return np.concatenate([batch.numpy() for batch in view_batches(view, CPU, 2)])
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_test_images_are_decoded_once(photos: CountedImages, workers: int) -> None:
+    rows = np.arange(4, 20)
+    first = inputs_of(view_of(photos, rows), workers)
+    assert photos.decoded() == rows.tolist()
+    np.testing.assert_array_equal(inputs_of(view_of(photos, rows), workers), first)
+    assert photos.decoded() == []
+    np.testing.assert_array_equal(photos[rows], first)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_view_shows_its_own_rows_whatever_is_cached(photos: CountedImages, workers: int) -> None:
+    inputs_of(view_of(photos, np.arange(10)), workers)
+    photos.decoded()
+    # In another order, some of them new.
+    rows = np.array([9, 8, 3, 12, 11, 10, 0, 1, 15, 16, 17, 18])
+    found = inputs_of(view_of(photos, rows), workers)
+    assert photos.decoded() == [3, 10, 11, 12, 15, 16, 17, 18]
+    np.testing.assert_array_equal(found, photos[rows])
+    # Another column has other images in the same rows.
+    other = replace(photos, paths=photos.paths[::-1])
+    np.testing.assert_array_equal(inputs_of(view_of(other, rows), workers), other[rows])
+
+
+def test_images_that_are_learned_from_are_not_cached(photos: CountedImages) -> None:
+    rows = np.arange(8)
+    inputs_of(view_of(photos, rows, learned=True))
+    inputs_of(view_of(photos, rows, learned=True))
+    assert photos.decoded() == sorted([*range(8)] * 2)
+
+
+def test_cached_images_are_not_shown_after_the_call(photos: CountedImages) -> None:
+    inputs_of(view_of(photos, np.arange(8)))
+    view = view_of(photos, np.arange(8))
+    loaded = view_batches(view, CPU, 2)
+    next(loaded)
+    view._call.over = True
+    with pytest.raises(LookAheadError):
+        next(loaded)
+
+
+def test_the_cache_is_bounded_and_freed_with_its_column(photos: CountedImages) -> None:
+    one = 8 * 8 * 3
+    cache, images = DecodeCache(capacity=6 * one), torch.zeros(4, 8, 8, 3, dtype=torch.uint8)
+    column = replace(photos)
+    cache.put(column, np.arange(4), images)
+    cache.put(column, np.arange(2, 6), images)
+    cache.put(column, np.arange(6, 10), images)
+    assert cache.has(column, np.arange(6))
+    assert not cache.has(column, np.array([6]))
+    assert not cache.has(photos, np.arange(4))
+    assert cache.size == 6 * one
+    del column
+    assert cache.size == 0

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,9 @@ class FolderColumn(NoisyImages):
 
     Paths begin in the folder ``root``.
     """
+
+    # A cache may keep what was decoded of a test set, see `onward.train.decode_cache`.
+    decodes_files: ClassVar[bool] = True
 
     root: Path
     paths: Sequence[str]

@@ -51,5 +51,9 @@ def normalised(images: torch.Tensor, scale: tuple[torch.Tensor, torch.Tensor]) -
     """Return bytes (n, height, width, 3) as numbers (n, 3, height, width) of this scale."""
     if images.dtype != torch.uint8:
         raise OnwardError(f"expected images as bytes, found {images.dtype}")
-    mean, deviation = scale
-    return images.permute(0, 3, 1, 2).to(torch.float32).sub_(mean).div_(deviation)
+    # Mean and deviation once per column of a row: an axis of three numbers, which is what they
+    # would be broadcast along otherwise, takes five times as long.
+    width = images.shape[2]
+    mean, deviation = (values.flatten().repeat(width) for values in scale)
+    rows = images.flatten(2).to(torch.float32).sub_(mean).div_(deviation)
+    return rows.view(images.shape).permute(0, 3, 1, 2)

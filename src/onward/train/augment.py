@@ -1,8 +1,13 @@
-"""Images varied while they are trained on, and never when they are predicted."""
+"""Images varied while they are trained on, and never when they are predicted.
+
+Crops and sizes are calls of Pillow, as they are in `torchvision.transforms.v2`, which is not
+installed everywhere.
+"""
 
 from typing import get_args
 
 import numpy as np
+import torch
 from PIL import Image
 
 from onward.data.folder_images import random_part
@@ -20,10 +25,18 @@ def which_mirrored(rng: np.random.Generator, count: int) -> Array:
     return rng.random(count) < 0.5
 
 
+def _mirror(images: Array, which: Array) -> None:
+    """Mirror some images in their place."""
+    # One by one and with the colours last, as torchvision's `horizontal_flip` of such an image:
+    # torch has a kernel for that, which takes a tenth of the time of an index in numpy.
+    pixels = torch.from_numpy(images).permute(0, 3, 1, 2)
+    for place in np.flatnonzero(which).tolist():
+        pixels[place] = pixels[place].flip(-1)
+
+
 def _every_other_mirrored(images: Array, rng: np.random.Generator) -> Array:
-    mirrored = which_mirrored(rng, len(images))
     found = images.copy()
-    found[mirrored] = images[mirrored, :, ::-1]
+    _mirror(found, which_mirrored(rng, len(images)))
     return found
 
 
@@ -102,7 +115,7 @@ def augmented(
             images = shifted(reader.read(positions), at, black=augment == "padded_crop_flip")
     if images is None:
         images = reader.read(positions)
-    images[mirrored] = images[mirrored, :, ::-1]
+    _mirror(images, mirrored)
     return images
 
 

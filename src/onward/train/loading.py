@@ -16,6 +16,7 @@ from onward.clocks import DEVICE, WAITING
 from onward.errors import OnwardError
 from onward.models.device import computing, explained, resolve_device
 from onward.pairs import as_bytes
+from onward.train.decode_cache import DecodeCache
 from onward.types import Hardware, View
 from onward.view import reader_of
 
@@ -32,6 +33,7 @@ B = TypeVar("B", bound=Movable)
 _WORKERS: ContextVar[int] = ContextVar("workers", default=0)
 # Starting a process takes longer than reading fewer batches than this.
 _FEWEST_BATCHES = 4
+_DECODED = DecodeCache()
 
 
 @contextlib.contextmanager
@@ -135,6 +137,8 @@ def view_batches(
 ) -> Generator[torch.Tensor, None, None]:
     """Yield the inputs of a view in order on a device, as rows that models take.
 
+    Inputs of test views that are decoded from files are decoded once, see `DecodeCache`.
+
     Parameters
     ----------
     view
@@ -147,13 +151,23 @@ def view_batches(
         The positions to begin and to end at.
     """
     reader, parts = reader_of(view), view.part_slices(size, within=within)
-    for part, inputs in batches(
+    names = [reader.cacheable_rows(part) for part in parts]
+    cached = [name is not None and _DECODED.has(*name) for name in names]
+    missing = [part for part, is_cached in zip(parts, cached, strict=True) if not is_cached]
+    loaded = batches(
         lambda part: from_dlpack(as_bytes(reader.read_part(part))),
-        parts,
-        len(parts),
+        missing,
+        len(missing),
         device,
         in_memory=reader.in_memory,
-    ):
+    )
+    for part, name, is_cached in zip(parts, names, cached, strict=True):
+        if name is not None and is_cached:
+            inputs = _DECODED.get(*name).to(device)
+        else:
+            _, inputs = next(loaded)
+            if name is not None:
+                _DECODED.put(*name, inputs)
         view.count(part)
         yield inputs
 
