@@ -118,6 +118,11 @@ def batches(
                 return
             except RuntimeError as error:
                 raise explained(error) from error
+            except (ConnectionError, EOFError) as error:
+                if str(error).startswith("Caught "):  # in a worker, which goes on
+                    raise
+                # A worker that was killed before the memory of its batch was handed over.
+                raise explained(RuntimeError("a DataLoader worker has ended")) from error
             finally:
                 WAITING.stop()
             if isinstance(found, OnwardError):
