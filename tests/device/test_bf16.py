@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from comparable import comparable
 from interrupted import outputs_of, resumed_outputs_of
 
 import onward
@@ -18,7 +19,7 @@ from onward.models.model import Model
 from onward.tasks.boxes import Boxes
 from onward.tasks.one_label import OneLabel
 from onward.turns import Event
-from onward.types import Array, Benchmark
+from onward.types import Benchmark
 
 pytestmark = pytest.mark.filterwarnings("ignore:this processor has no instructions for bf16")
 
@@ -102,18 +103,6 @@ def test_the_fisher_diagonal_is_that_of_fp32(family: str) -> None:
     assert found.keys() == expected.keys()
     for name, squares in found.items():
         assert torch.equal(squares, expected[name]), name
-
-
-def comparable(outputs: Array) -> Array:
-    """Return outputs; of detections the ten best scores of each image.
-
-    Those with scores close to each other or to the threshold come and go.
-    """
-    return (
-        np.sort(outputs[..., 1], 1)[:, -10:]
-        if outputs.ndim == 3 and outputs.shape[2] == 6
-        else outputs
-    )
 
 
 def model_of(benchmark: Benchmark) -> Model:

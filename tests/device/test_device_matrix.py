@@ -12,6 +12,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from comparable import comparable
 from interrupted import outputs_of, resumed_outputs_of
 from simulated_device import NAME, simulated_device
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -49,6 +50,8 @@ SAMPLE = {
     "small_rcnn": ("d2",),
     "clip_small": ("si",),
 }
+# Training makes more of differences in the last bits.
+TOLERANCE = 2e-4
 COSINE = ("finetune", "er", "agem", "ewc", "si", "lwf", "cwr", "gdumb", "patching", "oversample")
 
 
@@ -136,7 +139,9 @@ def require_same(benchmark: Benchmark, method: Any, out: Path, *, call: int = 2)
         there = outputs_of(benchmark, method, device=NAME)
         resumed = resumed_outputs_of(benchmark, method, out, call=call, device=NAME)
     for found, expected in zip(there, on_cpu, strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(
+            comparable(found), comparable(expected), rtol=TOLERANCE, atol=TOLERANCE
+        )
     last: list[Array] = there[-len(resumed) :]
     assert last
     for found, expected in zip(resumed, last, strict=True):

@@ -29,7 +29,8 @@ class WeightAverage:
         self.weights = snapshot(model)
         self._update = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
         for name, before in (state or {}).items():
-            self.weights[name][: len(before) if before.ndim else ...] = before
+            known = slice(len(before)) if before.ndim else ...
+            self.weights[name][known] = before
 
     def update(self, model: Model) -> None:
         """Add the model's weights of now."""
