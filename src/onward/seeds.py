@@ -18,6 +18,7 @@ class Draws(IntEnum):
     VARIATION = 8
     HELD_OUT = 9
     STREET = 10
+    DROPOUT = 11
 
 
 def draws(use: Draws, *key: int) -> np.random.Generator:

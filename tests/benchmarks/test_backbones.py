@@ -103,11 +103,12 @@ def test_features_are_computed_on_the_device_of_the_benchmark(
         asked.append(name)
         return torch.device("cpu")
 
-    monkeypatch.setattr("onward.models.device.resolve_device", resolve_device)
+    for module in ("onward.models.device", "onward.train.loading"):
+        monkeypatch.setattr(f"{module}.resolve_device", resolve_device)
     options = {"backbone": "moco", "weights": weights}
     assert onward.load("clear", data=str(folder), device="cuda:1", **options).table
     source = Source("clear", str(folder), options=options, hardware=Hardware("mps", 0, 2))
     made = source.load()
     assert made.hardware == source.hardware
     assert made.table
-    assert asked == ["cuda:1", "mps"]
+    assert list(dict.fromkeys(asked)) == ["cuda:1", "mps"]

@@ -7,7 +7,6 @@ installed everywhere.
 from typing import get_args
 
 import numpy as np
-import torch
 from PIL import Image
 
 from onward.data.folder_images import random_part
@@ -29,6 +28,8 @@ def _mirror(images: Array, which: Array) -> None:
     """Mirror some images in their place."""
     # One by one and with the colours last, as torchvision's `horizontal_flip` of such an image:
     # torch has a kernel for that, which takes a tenth of the time of an index in numpy.
+    import torch  # loaded when it is needed
+
     pixels = torch.from_numpy(images).permute(0, 3, 1, 2)
     for place in np.flatnonzero(which).tolist():
         pixels[place] = pixels[place].flip(-1)

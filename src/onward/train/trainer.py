@@ -1,7 +1,8 @@
 """One call of `learn` by mini-batches, or several calls that see the same batches."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from onward.models.model import Model
 from onward.models.probe_bank import side_by_side
 from onward.models.spread import OwnRows
 from onward.pairs import as_bytes
+from onward.seeds import Draws, draws
 from onward.train.loading import batches
 from onward.train.method import Batch, Method, TrainingSet, require_scalar
 from onward.train.optimizers import ModelOptimizer, optimizers_at_once
@@ -94,6 +96,7 @@ class Trainer:
         )
         self.total = self._steps_affordable() if training.epoch else 0
         self.failed: Exception | None = None
+        self._is_random = model.is_random
         # Of each name that a method logs, the sum and the number of steps.
         self._logged: dict[str, tuple[Any, int]] = {}
 
@@ -209,6 +212,21 @@ class Trainer:
         """Whether the loss is the task's, which can be computed for several models at once."""
         plain = type(self.method).compute_loss is Method.compute_loss
         return plain and "compute_loss" not in vars(self.method) and not self.scaler.is_enabled()
+
+    @contextmanager
+    def seeded(self) -> Iterator[None]:
+        """Draw what dropout and stochastic depth need from the seed, the call and the step.
+
+        So a step is the same in a call that is resumed, whoever trains beside it.
+        """
+        if not self._is_random:
+            yield
+            return
+        device = self.model.device
+        seed = int(draws(Draws.DROPOUT, *self.key, self.done).integers(2**63))
+        with torch.random.fork_rng([device] if device.type == "cuda" else []):
+            torch.manual_seed(seed)
+            yield
 
     def prepare_step(self, batch: Batch) -> None:
         """Let the method change the gradients of a step."""
@@ -365,20 +383,16 @@ class _SharedRuns:
                 losses |= dict(zip(places, found, strict=True))
         for place, leader in enumerate(self._leaders):
             try:
-                steps[place] = batch = Batch(
-                    leader.model,
-                    inputs,
-                    self._bank.outputs(place),
-                    targets,
-                    new,
-                    positions,
-                    leader.lr,
-                )
-                if place in losses:
-                    leader.check_finite(losses[place])
-                    continue
-                with torch.enable_grad():
-                    loss = require_scalar(leader.method.compute_loss(batch))
+                with leader.seeded():
+                    outputs = self._bank.outputs(place)
+                    steps[place] = batch = Batch(
+                        leader.model, inputs, outputs, targets, new, positions, leader.lr
+                    )
+                    if place in losses:
+                        leader.check_finite(losses[place])
+                        continue
+                    with torch.enable_grad():
+                        loss = require_scalar(leader.method.compute_loss(batch))
                 leader.check_finite(loss)
                 self._bank.backward(place, leader.scaler.scale(loss))
             except Exception as error:  # noqa: BLE001 (`failure` returns it)
