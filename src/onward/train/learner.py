@@ -135,10 +135,8 @@ class GradientLearner:
         model = self._model_for(training.view)
         if before is None:
             self.method.init_weights(model, self._generator())
-            kept = self._average is not None and self._recipe.keep_optimizer_state
-            self._average = self._new_average(
-                self._average.weights if kept and self._average else {}
-            )
+            kept = self._average if self._recipe.keep_optimizer_state else None
+            self._average = self._new_average({} if kept is None else kept.weights)
         else:
             with model.device:
                 self.method.restore_step_state(before["method_inside"])

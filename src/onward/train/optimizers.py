@@ -61,9 +61,7 @@ def accepted_options(name: str) -> frozenset[str]:
     return frozenset(inspect.signature(optimizer_class(name)).parameters) - {"params"}
 
 
-def make_optimizer(
-    named: Mapping[str, nn.Parameter], recipe: Recipe, *, lr: float | None = None
-) -> torch.optim.Optimizer:
+def make_optimizer(named: Mapping[str, nn.Parameter], recipe: Recipe) -> torch.optim.Optimizer:
     """Return the recipe's optimizer of these parameters.
 
     Parameters
@@ -73,8 +71,6 @@ def make_optimizer(
     recipe
         Names the optimizer and has its numbers: those that the optimizer has no argument for, such
         as the momentum of AdamW, are left out.
-    lr
-        Another learning rate than the recipe's.
     """
     known = accepted_options(recipe.optimizer)
     options: dict[str, Any] = {n: getattr(recipe, n) for n in FIELDS if n in known}
@@ -99,7 +95,7 @@ def make_optimizer(
     try:
         return optimizer_class(recipe.optimizer)(
             [group for group in groups if group["params"]],
-            **{**options, "lr": recipe.lr if lr is None else lr},
+            **options,
         )
     except (TypeError, ValueError, RuntimeError) as error:
         raise OnwardError(
