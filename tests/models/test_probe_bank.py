@@ -1,12 +1,9 @@
-from collections.abc import Callable
-
 import pytest
 import torch
 from small_models import generator, made
 
-from onward.models import Model
 from onward.models.classifier import Classifier, linear_probe, mlp
-from onward.models.probe_bank import OneByOne, ProbeBank, side_by_side
+from onward.models.probe_bank import OneByOne, ProbeBank, bank_key, side_by_side
 
 
 def _probes(*classes: int, width: int = 7) -> list[Classifier]:
@@ -75,14 +72,25 @@ def test_a_probe_keeps_its_weights_when_the_bank_releases_it() -> None:
     assert probes[0].predict(inputs).shape == (1, 6)
 
 
-def test_a_replaced_gradient_does_not_persist_to_the_next_step() -> None:
+class _SumOfOutputs:
+    def losses_of_heads(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return outputs.sum((1, 2))
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_replaced_gradient_does_not_persist_to_the_next_step(at_once: bool) -> None:
     probes = _probes(2, 2)
     bank = side_by_side(probes)
+    assert isinstance(bank, ProbeBank)
     inputs = torch.randn(3, 7)
     for _ in range(2):
         bank.forward(inputs)
+        if at_once:
+            bank.backward_at_once((0, 1), _SumOfOutputs(), torch.zeros(3, dtype=torch.long))
         for place in range(2):
-            bank.backward(place, bank.outputs(place).sum())
+            outputs = bank.outputs(place)
+            if not at_once:
+                bank.backward(place, outputs.sum())
         bank.finish_backward()
         found = probes[0].head.bias.grad
         assert found is not None
@@ -102,18 +110,12 @@ def test_a_loss_that_raises_leaves_the_gradients_of_the_others() -> None:
         torch.testing.assert_close(parameter.grad, reference.grad)
 
 
-@pytest.mark.parametrize(
-    "models",
-    [
-        lambda: _probes(2) + _probes(2, width=5),
-        lambda: [*_probes(2), made("linear-cosine")],
-        lambda: [*_probes(2), mlp((7,), 2, generator())],
-    ],
-)
-def test_models_that_are_no_probes_of_one_width_share_the_batch_only(
-    models: Callable[[], list[Model]],
-) -> None:
-    assert not isinstance(side_by_side(models()), ProbeBank)
+def test_models_with_one_key_share_more_than_the_batch() -> None:
+    probe, other = _probes(2, 3)
+    assert bank_key(probe) == bank_key(other)
+    assert bank_key(probe) != bank_key(_probes(2, width=5)[0])
+    for model in (made("linear-cosine"), mlp((7,), 2, generator())):
+        assert bank_key(model) is None
 
 
 def test_other_precisions_than_fp32_share_the_batch_only() -> None:

@@ -1,15 +1,14 @@
 """Models that see the same batches, trained side by side."""
 
 import functools
-from collections.abc import Callable, Sequence
-from itertools import accumulate
-from typing import Any, Protocol
+from collections.abc import Hashable, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 
 from onward.models.classifier import Classifier
 from onward.models.model import Model
-from onward.types import Task
 
 
 class Bank(Protocol):
@@ -28,15 +27,6 @@ class Bank(Protocol):
     def backward(self, place: int, loss: torch.Tensor) -> None:
         """Compute the gradient of one model's loss, all of it or up to its outputs."""
 
-    def backward_task_losses(
-        self, places: Sequence[int], task: Task, targets: torch.Tensor
-    ) -> Sequence[torch.Tensor] | None:
-        """Compute losses and gradients of several models whose loss is the task's, at once.
-
-        Returns the losses, or None where these models have nothing to gain: each loss is then
-        computed for itself.
-        """
-
     def finish_backward(self) -> None:
         """Complete the gradients of all models whose losses were given."""
 
@@ -44,74 +34,27 @@ class Bank(Protocol):
         """Let every model be on its own again."""
 
 
+@runtime_checkable
+class LossesOfHeads(Protocol):
+    """A task that can compute the losses of several models at once."""
+
+    def losses_of_heads(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Return the loss of each head, given outputs (head, class, sample)."""
+
+
+def bank_key(model: Model) -> Hashable:
+    """Return what models that share more than the batch have in common; None for other models."""
+    if isinstance(model, Classifier) and model.is_linear_probe and model.precision == "fp32":
+        return model.head.in_features, model.device
+    return None
+
+
 def side_by_side(models: Sequence[Model]) -> Bank:
-    """Put models that see the same batches side by side, as closely as they allow."""
-    probes: dict[Any, dict[int, Classifier]] = {}
-    others: dict[int, Model] = {}
-    for place, model in enumerate(models):
-        # Also a probe that stands alone: in `OneByOne` it would learn other last bits.
-        if isinstance(model, Classifier) and model.is_linear_probe and model.precision == "fp32":
-            key = (model.head.in_features, model.device)
-            probes.setdefault(key, {})[place] = model
-        else:
-            others[place] = model
-    banks: list[tuple[Bank, Sequence[int]]] = [
-        (ProbeBank([*alike.values()]), [*alike]) for alike in probes.values()
-    ]
-    if others:
-        banks.append((OneByOne([*others.values()]), [*others]))
-    return banks[0][0] if len(banks) == 1 else SeveralBanks(banks)
-
-
-class SeveralBanks:
-    """Banks on the same batch, such as one of linear probes and one of all other models.
-
-    Parameters
-    ----------
-    banks
-        Each with the places of its models among all of them.
-    """
-
-    def __init__(self, banks: Sequence[tuple[Bank, Sequence[int]]]) -> None:
-        self._banks = [bank for bank, _ in banks]
-        self._found = {
-            place: (bank, number) for bank, places in banks for number, place in enumerate(places)
-        }
-
-    def forward(self, inputs: Any) -> None:
-        """Begin a step on this batch."""
-        for bank in self._banks:
-            bank.forward(inputs)
-
-    def outputs(self, place: int) -> Any:
-        """Return the outputs of one model."""
-        bank, number = self._found[place]
-        return bank.outputs(number)
-
-    def backward(self, place: int, loss: torch.Tensor) -> None:
-        """Compute the gradient of one model's loss."""
-        bank, number = self._found[place]
-        bank.backward(number, loss)
-
-    def backward_task_losses(
-        self, places: Sequence[int], task: Task, targets: torch.Tensor
-    ) -> Sequence[torch.Tensor] | None:
-        """Compute losses and gradients at once where all these models are in one bank."""
-        banks = {id(self._found[place][0]) for place in places}
-        if len(banks) > 1:
-            return None
-        bank = self._found[places[0]][0]
-        return bank.backward_task_losses([self._found[p][1] for p in places], task, targets)
-
-    def finish_backward(self) -> None:
-        """Complete the gradients of all models."""
-        for bank in self._banks:
-            bank.finish_backward()
-
-    def release(self) -> None:
-        """Let every model be on its own again."""
-        for bank in self._banks:
-            bank.release()
+    """Put models with one `bank_key` side by side."""
+    if bank_key(models[0]) is None:
+        return OneByOne(models)
+    # Also a probe that stands alone: in `OneByOne` it would learn other last bits.
+    return ProbeBank([model for model in models if isinstance(model, Classifier)])
 
 
 class OneByOne:
@@ -138,12 +81,6 @@ class OneByOne:
         loss.backward()  # type: ignore[no-untyped-call]
         self._models[place].continue_backward()
 
-    def backward_task_losses(
-        self, places: Sequence[int], task: Task, targets: torch.Tensor
-    ) -> Sequence[torch.Tensor] | None:
-        """Return None: each model has a loss of its own."""
-        return None
-
     def finish_backward(self) -> None:
         """Do nothing: each model has its gradients."""
 
@@ -155,142 +92,181 @@ class ProbeBank:
     """Linear probes as one wide linear layer: two matrix products a step for all of them together.
 
     The parameters of each probe are rows of the wide ones, and so are their gradients: what reads
-    or changes those of one probe need not know.
+    or changes those of one probe need not know. Logits have a row per class and a column per
+    sample, so that each probe's lie in one piece.
 
     A probe learns the same, bit for bit, alone and beside any others: a run that catches up alone
-    after an interruption ends with the same scores. Alone it has a multiple of 16 rows, and those
-    behind its classes are zero. Side by side, rows are dense where this machine's matrix products
-    are found to give the same bits so; elsewhere every probe has a multiple of 16 rows, since
-    products of other shapes may add in another order.
+    after an interruption ends with the same scores. Where this machine's matrix products of all
+    rows are found to give other bits than those of each probe's, each has products of its own.
     """
-
-    MULTIPLE = 16
-    # Products of fewer features take other paths, and little time.
-    FEWEST_DENSE_FEATURES = 64
 
     def __init__(self, probes: Sequence[Classifier]) -> None:
         self._probes = probes
-        self._classes = tuple(probe.classes for probe in probes)
-        self._outputs: dict[int, torch.Tensor] = {}
-        self._verified: set[int] = set()
-        self._logits = self._logits_grad = torch.empty(0)
-        wide = probes[0].head.in_features >= self.FEWEST_DENSE_FEATURES
-        self._lay_out(dense=wide and len(probes) > 1)
+        self._parameters = [(probe.head.weight, probe.head.bias) for probe in probes]
+        like = probes[0].head.weight.detach()
+        ends = tuple(accumulate(_rooms([probe.classes for probe in probes], like.shape[1])))
+        self._ends = ends
+        self._rows = [
+            slice(piece.start, piece.start + probe.classes)
+            for piece, probe in zip(_pieces(ends), probes, strict=True)
+        ]
+        self._rows_at: dict[tuple[int, ...], slice | torch.Tensor] = {}
+        self._weight = like.new_zeros(ends[-1], like.shape[1])
+        self._bias = like.new_zeros(ends[-1], 1)
+        self._weight_grad = torch.zeros_like(self._weight)
+        self._bias_grad = torch.zeros_like(self._bias)
+        self._grads = [(self._weight_grad[rows], self._bias_grad[rows, 0]) for rows in self._rows]
+        self._layers: dict[int, _WideLayer] = {}
+        for (weight, bias), rows in zip(self._parameters, self._rows, strict=True):
+            for parameter, wide in ((weight, self._weight), (bias, self._bias[:, 0])):
+                wide[rows] = parameter.detach()
+                parameter.data = wide[rows]
+        for place in range(len(probes)):
+            self._give_grads(place)
 
     def forward(self, inputs: torch.Tensor) -> None:
         """Compute the logits of all probes."""
         self._inputs, size = inputs, len(inputs)
-        if self._dense and size not in self._verified:
-            self._verified.add(size)
-            if not _same_bits(inputs.shape[1], size, self._classes, inputs.device):
-                self._lay_out(dense=False)
-        for probe in self._probes:
-            probe.features = inputs
-            probe.head.weight.grad = probe.head.bias.grad = None
-        if size > len(self._logits):
-            self._logits = inputs.new_empty(size, len(self._bias))
-            self._logits_grad = torch.zeros_like(self._logits)
-        with torch.no_grad():
-            torch.addmm(self._bias, inputs, self._weight.t(), out=self._logits[:size])
-        self._outputs = {}
+        if size not in self._layers:
+            wide = (self._weight, self._bias, self._weight_grad, self._bias_grad)
+            whole = _same_bits(self._weight.shape[1], size, self._ends, inputs.device)
+            self._layers[size] = _WideLayer(*wide, size, self._ends[-1:] if whole else self._ends)
+        self._layer = self._layers[size]
+        self._layer.forward(inputs)
+        self._outputs: dict[int, torch.Tensor] = {}
+        # The gradients of losses of the parameters themselves.
+        self._direct: dict[int, list[torch.Tensor | None]] = {}
 
     def outputs(self, place: int) -> torch.Tensor:
         """Return the logits of one probe, a leaf of the graph."""
         if place not in self._outputs:
-            logits = self._logits[: len(self._inputs), self._rows[place]]
+            self._probes[place].features = self._inputs
+            self._give_grads(place)  # a method may have replaced those of the step before
+            logits = self._layer.logits[self._rows[place]].t()
             self._outputs[place] = logits.detach().requires_grad_()
         return self._outputs[place]
 
     def backward(self, place: int, loss: torch.Tensor) -> None:
         """Compute the gradient of one probe's logits, and of parameters its loss uses directly."""
+        for parameter in self._parameters[place]:
+            parameter.grad = None
         loss.backward()  # type: ignore[no-untyped-call]
-        logits = self._outputs[place]
-        gradient = torch.zeros_like(logits) if logits.grad is None else logits.grad
-        self._logits_grad[: len(gradient), self._rows[place]] = gradient
+        found = self._outputs[place].grad
+        self._layer.logits_grad[self._rows[place]] = 0.0 if found is None else found.t()
+        self._direct[place] = [parameter.grad for parameter in self._parameters[place]]
+        self._give_grads(place)
 
-    def backward_task_losses(
-        self, places: Sequence[int], task: Task, targets: torch.Tensor
-    ) -> Sequence[torch.Tensor] | None:
-        """Compute the task losses of several probes and the gradients of their logits at once."""
-        classes, size = self._classes[places[0]], len(self._inputs)
-        # A task may know how to compute the losses of outputs (sample, class, head) at once.
-        shortcut = getattr(task, "losses_of_heads", None) if len(places) > 1 else None
-        losses_of_heads = None if shortcut is None else shortcut(classes)
-        if losses_of_heads is None or {self._classes[p] for p in places} != {classes}:
-            return None
-        columns = self._columns(tuple(places), classes)
-        logits = self._logits[:size].index_select(1, columns).view(size, classes, len(places))
-        if not _same_loss_bits(losses_of_heads, size, classes, len(places), logits.device):
-            return None
+    def backward_at_once(
+        self,
+        places: tuple[int, ...],
+        task: "LossesOfHeads",
+        targets: torch.Tensor,
+    ) -> Sequence[torch.Tensor]:
+        """Compute the losses of probes with equally many classes, and the gradients of logits."""
+        rows = self._rows_of(places)
+        logits = self._layer.logits[rows].view(len(places), -1, len(targets)).requires_grad_()
         with torch.enable_grad():
-            losses: torch.Tensor = losses_of_heads(logits.requires_grad_(), targets)
-            losses.sum().backward()  # type: ignore[no-untyped-call]
-        if logits.grad is not None:
-            self._logits_grad[:size].index_copy_(1, columns, logits.grad.view(size, -1))
+            losses = task.losses_of_heads(logits, targets)
+        (found,) = torch.autograd.grad(losses, logits, torch.ones_like(losses))
+        self._layer.logits_grad[rows] = found.reshape(-1, len(targets))
         return losses.detach().unbind()
 
     def finish_backward(self) -> None:
         """Compute the gradients of all weights and biases."""
-        gradient = self._logits_grad[: len(self._inputs)]
-        with torch.no_grad():
-            torch.mm(gradient.t(), self._inputs, out=self._weight_grad)
-            self._bias_grad = _column_sums(gradient)
-        for probe, rows in zip(self._probes, self._rows, strict=True):
-            for parameter, wide in (
-                (probe.head.weight, self._weight_grad),
-                (probe.head.bias, self._bias_grad),
-            ):
-                # A gradient that is there already is that of a loss of the parameters themselves.
-                found = wide[rows]
-                parameter.grad = found if parameter.grad is None else parameter.grad + found
+        self._layer.backward(self._inputs)
+        for place, more in self._direct.items():
+            for grad, direct in zip(self._grads[place], more, strict=True):
+                if direct is not None:
+                    grad += direct
+
+    def _give_grads(self, place: int) -> None:
+        for parameter, grad in zip(self._parameters[place], self._grads[place], strict=True):
+            parameter.grad = grad
+
+    def _rows_of(self, places: tuple[int, ...]) -> slice | torch.Tensor:
+        """Return the rows of several probes: one slice where they lie in one piece."""
+        if places not in self._rows_at:
+            parts = [self._rows[place] for place in places]
+            whole = slice(parts[0].start, parts[-1].stop)
+            if all(one.stop == other.start for one, other in pairwise(parts)):
+                self._rows_at[places] = whole
+            else:
+                numbers = torch.cat([torch.arange(part.start, part.stop) for part in parts])
+                self._rows_at[places] = numbers.to(self._weight.device)
+        return self._rows_at[places]
 
     def release(self) -> None:
         """Give each probe parameters of its own."""
-        for probe in self._probes:
-            for parameter in (probe.head.weight, probe.head.bias):
+        for parameters in self._parameters:
+            for parameter in parameters:
                 parameter.data = parameter.detach().clone()
                 parameter.grad = None
 
-    def _lay_out(self, *, dense: bool) -> None:
-        """Copy the parameters of all probes into the wide ones."""
-        self._dense = dense
-        ends = [0, *accumulate(_rooms(self._classes, self.MULTIPLE, dense=dense))]
-        like = self._probes[0].head.weight.detach()
-        self._weight = like.new_zeros(max(ends[-1], self.MULTIPLE), like.shape[1])
-        self._bias = like.new_zeros(len(self._weight))
-        self._weight_grad = torch.zeros_like(self._weight)
-        self._logits = self._logits_grad = like.new_empty(0, len(self._weight))
-        # Of the rows of each probe, those of its classes.
-        self._rows = [
-            slice(start, start + classes)
-            for classes, start in zip(self._classes, ends[:-1], strict=True)
-        ]
-        self._columns_of: dict[tuple[int, ...], torch.Tensor] = {}
-        for probe, rows in zip(self._probes, self._rows, strict=True):
-            for parameter, wide in (
-                (probe.head.weight, self._weight),
-                (probe.head.bias, self._bias),
-            ):
-                wide[rows] = parameter.detach()
-                parameter.data = wide[rows]
 
-    def _columns(self, places: tuple[int, ...], classes: int) -> torch.Tensor:
-        """Return the columns of the logits of some probes, class by class."""
-        if places not in self._columns_of:
-            starts = torch.tensor([self._rows[place].start for place in places])
-            columns = (torch.arange(classes)[:, None] + starts).flatten()
-            self._columns_of[places] = columns.to(self._weight.device)
-        return self._columns_of[places]
+class _WideLayer:
+    """A linear layer for batches of one size: the products of all its rows, or piece by piece.
+
+    Parameters
+    ----------
+    weight, bias, weight_grad, bias_grad
+        Its parameters, those of biases as columns, and where their gradients go.
+    size
+        The number of samples.
+    ends
+        Where the pieces end.
+    """
+
+    def __init__(
+        self,
+        weight: torch.Tensor,
+        bias: torch.Tensor,
+        weight_grad: torch.Tensor,
+        bias_grad: torch.Tensor,
+        size: int,
+        ends: tuple[int, ...],
+    ) -> None:
+        self.logits, self.logits_grad = (
+            weight.new_zeros(len(weight), _aligned(size))[:, :size] for _ in range(2)
+        )
+        tensors = weight, bias, weight_grad, bias_grad, self.logits, self.logits_grad
+        self._parts = [[each[piece] for each in tensors] for piece in _pieces(ends)]
+
+    @torch.no_grad()
+    def forward(self, inputs: torch.Tensor) -> None:
+        """Compute the logits (row, sample)."""
+        for weight, bias, _, _, logits, _ in self._parts:
+            torch.addmm(bias, weight, inputs.t(), out=logits)
+
+    @torch.no_grad()
+    def backward(self, inputs: torch.Tensor) -> None:
+        """Compute the gradients of weights and biases from those of the logits."""
+        for _, _, weight_grad, bias_grad, _, logits_grad in self._parts:
+            torch.mm(logits_grad, inputs, out=weight_grad)
+            torch.sum(logits_grad, 1, keepdim=True, out=bias_grad)
 
 
-def _rooms(classes: Sequence[int], multiple: int, *, dense: bool) -> list[int]:
-    """Return how many rows each probe has."""
-    return [each if dense else -(-each // multiple) * multiple for each in classes]
+# Products take other paths, with other bits, for few rows, and for pieces that begin between two
+# cache lines: so many floats fill a line.
+_FEWEST_ROWS = 8
+_LINE = 16
+
+
+def _aligned(count: int) -> int:
+    return -(-count // _LINE) * _LINE
+
+
+def _rooms(classes: Sequence[int], width: int) -> list[int]:
+    """Return how many rows each probe takes; those behind its classes are zero."""
+    return [_aligned(each) if width % _LINE else max(each, _FEWEST_ROWS) for each in classes]
+
+
+def _pieces(ends: tuple[int, ...]) -> list[slice]:
+    return [slice(start, end) for start, end in pairwise([0, *ends])]
 
 
 @functools.cache
-def _same_bits(width: int, size: int, classes: tuple[int, ...], device: torch.device) -> bool:
-    """Whether a step on dense rows gives the bits that each probe's own rows give here.
+def _same_bits(width: int, size: int, ends: tuple[int, ...], device: torch.device) -> bool:
+    """Whether the products of all rows give the bits of those of each block's rows here.
 
     It depends on shapes alone: which numbers are added up in which order is not a matter of what
     they are.
@@ -300,70 +276,16 @@ def _same_bits(width: int, size: int, classes: tuple[int, ...], device: torch.de
     def drawn(*shape: int) -> torch.Tensor:
         return torch.randn(shape, generator=generator).to(device)
 
-    inputs, least = drawn(size, width), ProbeBank.MULTIPLE
-    weight, bias, gradient = (drawn(n, *more) for n, more in _shapes(classes, width, size, least))
-    with torch.no_grad():
-        wide = _step_of(weight, bias, gradient.t().contiguous(), inputs)
-        start = 0
-        for count in classes:
-            room = -(-count // least) * least
-            parts = []
-            for values in (weight, bias, gradient):
-                part = values.new_zeros(room, *values.shape[1:])
-                part[:count] = values[start : start + count]
-                parts.append(part)
-            alone = _step_of(parts[0], parts[1], parts[2].t().contiguous(), inputs)
-            for of_all, own, dim in zip(wide, alone, (1, 0, 0), strict=True):
-                mine = of_all.narrow(dim, start, count)
-                if not torch.equal(mine, own.narrow(dim, 0, count)):
-                    return False
-            start += count
-    return True
-
-
-def _shapes(
-    classes: Sequence[int], width: int, size: int, least: int
-) -> list[tuple[int, tuple[int, ...]]]:
-    """Return rows and further axes of the weights, the biases and the gradients of logits."""
-    rows = max(sum(classes), least)
-    return [(rows, (width,)), (rows, ()), (rows, (size,))]
-
-
-def _step_of(
-    weight: torch.Tensor, bias: torch.Tensor, gradient: torch.Tensor, inputs: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return logits and the gradients of weights and biases."""
-    return torch.addmm(bias, inputs, weight.t()), gradient.t() @ inputs, _column_sums(gradient)
-
-
-def _column_sums(gradient: torch.Tensor) -> torch.Tensor:
-    """Return the sums of columns by a matrix product, whose bits do not depend on other columns."""
-    sums = gradient.t() @ gradient.new_ones(len(gradient), ProbeBank.MULTIPLE)
-    return sums[:, 0].contiguous()
-
-
-@functools.cache
-def _same_loss_bits(
-    losses_of_heads: Callable[..., torch.Tensor],
-    size: int,
-    classes: int,
-    heads: int,
-    device: torch.device,
-) -> bool:
-    """Whether losses of several heads at once have the gradients of one head at a time here."""
-    generator = torch.Generator().manual_seed(0)
-    logits = torch.randn((size, classes, heads), generator=generator).to(device)
-    targets = torch.zeros(size, dtype=torch.int64, device=device)
-
-    def gradient(of: torch.Tensor) -> torch.Tensor:
-        leaf = of.clone().requires_grad_()
-        with torch.enable_grad():
-            return torch.autograd.grad(losses_of_heads(leaf, targets).sum(), leaf)[0]
-
-    together = gradient(logits)
-    return all(
-        torch.equal(
-            gradient(logits[..., head : head + 1].contiguous())[..., 0], together[..., head]
-        )
-        for head in range(heads)
-    )
+    if len(ends) == 1:
+        return True
+    shapes = (ends[-1], width), (ends[-1], 1), (ends[-1], size), (size, width)
+    weight, bias, gradient, inputs = (drawn(*shape) for shape in shapes)
+    found = []
+    for chosen in (ends[-1:], ends):
+        grads = torch.zeros_like(weight), torch.zeros_like(bias)
+        layer = _WideLayer(weight, bias, *grads, size, chosen)
+        layer.forward(inputs)
+        layer.logits_grad.copy_(gradient)
+        layer.backward(inputs)
+        found.append((layer.logits, *grads))
+    return all(torch.equal(*pair) for pair in zip(*found, strict=True))

@@ -1,6 +1,6 @@
 """The task kind with one label per sample."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 CLASS_MEAN = "class_mean_accuracy"
 """The score in which classes count alike."""
 
-# Rows of few classes are normalized side by side five times as fast as one by one on a CPU, rows of
-# a hundred several times slower (measured, 40 heads).
-FEW_CLASSES = 32
-
 
 @dataclass(frozen=True)
 class OneLabel(AsTested):
@@ -40,19 +36,21 @@ class OneLabel(AsTested):
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return the mean cross-entropy."""
+        # As one head of several: methods learn the same bits alone and side by side.
+        return self.losses_of_heads(outputs.t().unsqueeze(0), targets)[0]
+
+    def losses_of_heads(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        """Return the mean cross-entropy of each head, given outputs (head, class, sample)."""
         from torch.nn.functional import cross_entropy  # loaded when it is needed
 
-        if outputs.ndim == 2 and outputs.shape[1] <= FEW_CLASSES and outputs.device.type == "cpu":
-            # As one head of several, so that methods learn the same bits alone and side by side.
-            return cross_entropy(outputs.unsqueeze(2), targets.unsqueeze(1))
-        return cross_entropy(outputs, targets)
-
-    def losses_of_heads(self, classes: int) -> "Callable[[Tensor, Tensor], Tensor] | None":
-        """Return what computes the losses of several heads with so many classes at once.
-
-        None where that is slower than one head at a time.
-        """
-        return losses_of_heads if classes <= FEW_CLASSES else None
+        heads, classes, _ = outputs.shape
+        if not samples_last_is_fast(outputs):
+            rows = outputs.transpose(1, 2).reshape(-1, classes)
+            each = cross_entropy(rows, targets.repeat(heads), reduction="none")
+            return each.view(heads, -1).mean(1)
+        if heads == 1:
+            return cross_entropy(outputs, targets.unsqueeze(0)).unsqueeze(0)
+        return cross_entropy(outputs, targets.expand(heads, -1), reduction="none").mean(1)
 
     def distillation_loss(
         self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0
@@ -126,10 +124,9 @@ class OneLabel(AsTested):
         }
 
 
-def losses_of_heads(outputs: "Tensor", targets: "Tensor") -> "Tensor":
-    """Return the mean cross-entropy of each head, given outputs (sample, class, head)."""
-    from torch.nn.functional import cross_entropy  # loaded when it is needed
+def samples_last_is_fast(outputs: "Tensor") -> bool:
+    """Whether a cross-entropy is fastest over (class, sample), as on a CPU.
 
-    heads = outputs.shape[2]
-    each = cross_entropy(outputs, targets.unsqueeze(1).expand(-1, heads), reduction="none")
-    return each.mean(0)
+    A GPU adds up such losses in no fixed order.
+    """
+    return outputs.device.type == "cpu"

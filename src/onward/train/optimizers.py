@@ -56,6 +56,7 @@ def optimizer_class(name: str) -> Callable[..., torch.optim.Optimizer]:
     raise unknown("optimizer", name, sorted({*known, *names} - {*_UNSUITABLE}), "torch.optim")
 
 
+@functools.cache
 def accepted_options(name: str) -> frozenset[str]:
     """Return the keyword arguments of an optimizer."""
     return frozenset(inspect.signature(optimizer_class(name)).parameters) - {"params"}
@@ -158,8 +159,9 @@ class ModelOptimizer:
     def prepare(self, lr: float) -> None:
         """Clip the gradients and set the learning rate."""
         for parameter in self._named.values():
-            if parameter.grad is not None:
-                parameter.grad = _laid_out(parameter.grad, parameter)
+            grad = parameter.grad
+            if grad is not None and grad.stride() != parameter.stride():
+                parameter.grad = _laid_out(grad, parameter)
         if self._clip is not None:
             nn.utils.clip_grad_norm_(self._named.values(), self._clip)
         for group in self.torch.param_groups:

@@ -1,7 +1,7 @@
 """One call of `learn` by mini-batches, or several calls that see the same batches."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +13,7 @@ from onward.crew import contained
 from onward.errors import BudgetSpentError, DivergedError
 from onward.models.device import explained
 from onward.models.model import Model
-from onward.models.probe_bank import side_by_side
+from onward.models.probe_bank import LossesOfHeads, ProbeBank, bank_key, side_by_side
 from onward.models.spread import OwnRows
 from onward.pairs import as_bytes
 from onward.seeds import Draws, draws
@@ -24,7 +24,7 @@ from onward.train.recipe import Recipe
 from onward.train.steps import BatchReader, Steps
 from onward.train.validation import Validation
 from onward.train.weight_average import WeightAverage
-from onward.types import Rows, Task
+from onward.types import Rows
 
 # Every so many steps it is checked that numbers are finite: what is not stays so.
 _CHECKED_EVERY = 8
@@ -97,6 +97,7 @@ class Trainer:
         self.total = self._steps_affordable() if training.epoch else 0
         self.failed: Exception | None = None
         self._is_random = model.is_random
+        self._macs_per_sample = model.macs * training.forward_passes
         # Of each name that a method logs, the sum and the number of steps.
         self._logged: dict[str, tuple[Any, int]] = {}
 
@@ -193,25 +194,29 @@ class Trainer:
             "stopped, and the checkpoints before it are intact: lower the learning rate"
         )
 
-    def spend(self, positions: Rows, new: int) -> None:
-        """Charge the next step, and the samples that it reads, to the budget."""
-        samples = len(positions)
-        macs = int(self.model.macs * self.training.forward_passes * samples)
+    def spend(self, rows: Rows, new: int) -> None:
+        """Charge the next step, and the rows that it reads, to the budget."""
+        samples = len(rows)
+        macs = int(self._macs_per_sample * samples)
         self.budget.spend(iterations=1, macs=macs, batch_size=samples, new_in_batch=new)
-        self.training.view.count(positions)
+        self.budget.read(rows)
 
-    def spend_or_fail(self, positions: Rows, new: int) -> None:
+    def spend_or_fail(self, rows: Rows, new: int) -> None:
         """Charge the next step, whose batch another one has read."""
         try:
-            self.spend(positions, new)
+            self.spend(rows, new)
         except Exception as error:  # noqa: BLE001 (`failure` returns it)
             self.fail(error)
 
     @property
     def uses_task_loss(self) -> bool:
         """Whether the loss is the task's, which can be computed for several models at once."""
-        plain = type(self.method).compute_loss is Method.compute_loss
-        return plain and "compute_loss" not in vars(self.method) and not self.scaler.is_enabled()
+        return not self.scaler.is_enabled() and not _overrides(self.method, "compute_loss")
+
+    @property
+    def needs_batch(self) -> bool:
+        """Whether the method is asked about each batch."""
+        return not self.uses_task_loss or _overrides(self.method, "on_after_backward")
 
     @contextmanager
     def seeded(self) -> Iterator[None]:
@@ -301,7 +306,7 @@ def _train_on_same_batches(level: Sequence[Trainer], until: int) -> None:
     training, device = first.training, first.model.device
     shared = all(trainer.method.is_plain_finetuning for trainer in level)
     reader = BatchReader(training, first.batch_size, first.augment, first.key, shared=shared)
-    labels = torch.tensor(training.view.labels)
+    labels, rows = torch.tensor(training.view.labels), training.view.rows
     loaded = batches(
         lambda item: torch.from_numpy(as_bytes(reader(*item))),
         ((step, first.steps[step]) for step in range(first.done, until)),
@@ -309,32 +314,43 @@ def _train_on_same_batches(level: Sequence[Trainer], until: int) -> None:
         device,
         in_memory=reader.in_memory,
     )
-    runs = _SharedRuns(level)
+    runs = _shared_runs(level)
     try:
         while first.done < until:
             try:
                 (step, positions), inputs = next(loaded)
                 new = int(np.count_nonzero(positions < training.epoch))
                 # Batches that were read ahead and are not used cost nothing.
-                first.spend(positions, new)
+                first.spend(rows[positions], new)
                 targets = labels.index_select(0, torch.from_numpy(positions))
                 targets = reader.labels(step, targets, inputs.shape[-2]).to(device)
             except Exception as error:  # noqa: BLE001 (`failure` returns it)
                 first.fail(error)
                 return  # the others have not paid for this step yet: one of them reads the batch
             for trainer in others:
-                trainer.spend_or_fail(positions, new)
+                trainer.spend_or_fail(rows[positions], new)
             if any(trainer.failed is not None for trainer in others):
                 # The rest have paid for this step, and take it.
-                runs.release()
-                runs = _SharedRuns([each for each in level if each.failed is None])
+                for alike in runs:
+                    alike.release()
+                runs = _shared_runs([each for each in level if each.failed is None])
             whole = OwnRows(inputs, len(positions)) if reader.shared else inputs
-            runs.step(whole, targets, new, positions)
+            for alike in runs:
+                alike.step(whole, targets, new, positions)
             if any(trainer.failed is not None for trainer in level):
                 return
     finally:
         loaded.close()
-        runs.release()
+        for alike in runs:
+            alike.release()
+
+
+def _shared_runs(level: Sequence[Trainer]) -> "list[_SharedRuns]":
+    """Return runs that train on the same batches, those together whose models share more."""
+    groups: dict[Hashable, list[Trainer]] = {}
+    for trainer in level:
+        groups.setdefault(bank_key(trainer.model), []).append(trainer)
+    return [_SharedRuns(group) for group in groups.values()]
 
 
 class _SharedRuns:
@@ -357,11 +373,14 @@ class _SharedRuns:
                 self._leaders.append(trainer)
         self._bank = side_by_side([leader.model for leader in self._leaders])
         self._apart = self._leaders[0].training.separate_replay
-        # Whose losses are computed at once, by task.
-        self._at_once: dict[Task, list[int]] = {}
+        # Whose losses a probe bank computes at once: those of one task and number of classes.
+        self._at_once: dict[tuple[LossesOfHeads, int], tuple[int, ...]] = {}
         for place, leader in enumerate(self._leaders):
-            if leader.uses_task_loss:
-                self._at_once.setdefault(leader.method.setting.task, []).append(place)
+            task = leader.method.setting.task
+            if leader.uses_task_loss and isinstance(task, LossesOfHeads):
+                key = task, leader.model.classes
+                self._at_once[key] = (*self._at_once.get(key, ()), place)
+        self._asked = {p for p, leader in enumerate(self._leaders) if leader.needs_batch}
         self._optimizers = None
         if not any(leader.scaler.is_enabled() for leader in self._leaders):
             self._optimizers = optimizers_at_once([leader.optimizer for leader in self._leaders])
@@ -373,26 +392,20 @@ class _SharedRuns:
     def step(self, inputs: Any, targets: torch.Tensor, new: int, positions: Rows) -> None:
         """Take one step on a batch; where one run raises an exception, the others finish theirs."""
         shown = inputs[:new] if self._apart else inputs
-        own = targets[:new] if self._apart else targets
         self._bank.forward(shown)
+        finished = self._losses_at_once(targets[:new] if self._apart else targets)
+        lrs = [leader.lr for leader in self._leaders]
         steps: dict[int, Batch] = {}
-        losses: dict[int, torch.Tensor] = {}
-        for task, places in self._at_once.items():
-            try:
-                found = self._bank.backward_task_losses(places, task, own)
-            except Exception:  # noqa: BLE001 (each run then meets the error by itself, below)
-                found = None
-            if found is not None:
-                losses |= dict(zip(places, found, strict=True))
         for place, leader in enumerate(self._leaders):
+            if place in finished and place not in self._asked:
+                continue
             try:
                 with leader.seeded():
                     outputs = self._bank.outputs(place)
                     steps[place] = batch = Batch(
-                        leader.model, inputs, outputs, targets, new, positions, leader.lr
+                        leader.model, inputs, outputs, targets, new, positions, lrs[place]
                     )
-                    if place in losses:
-                        leader.check_finite(losses[place])
+                    if place in finished:
                         continue
                     with torch.enable_grad():
                         loss = require_scalar(leader.method.compute_loss(batch))
@@ -408,19 +421,33 @@ class _SharedRuns:
                     leader.prepare_step(batch)
                 except Exception as error:  # noqa: BLE001 (`failure` returns it)
                     leader.fail(error)
-        self._update(steps)
+        self._update(lrs)
 
-    def _update(self, steps: Mapping[int, Batch]) -> None:
+    def _losses_at_once(self, targets: torch.Tensor) -> set[int]:
+        """Compute losses and gradients of runs with the task's loss, and return their places."""
+        finished: set[int] = set()
+        if isinstance(self._bank, ProbeBank):
+            for (task, _), places in self._at_once.items():
+                try:
+                    losses = self._bank.backward_at_once(places, task, targets)
+                    for place, loss in zip(places, losses, strict=True):
+                        self._leaders[place].check_finite(loss)
+                except Exception:  # noqa: BLE001 (each run then meets the error by itself)
+                    continue
+                finished.update(places)
+        return finished
+
+    def _update(self, lrs: Sequence[float]) -> None:
         """Take the optimizer steps of all runs that have not failed."""
         whole = self._optimizers is not None and all(each.failed is None for each in self._leaders)
         if whole and self._optimizers is not None:
-            self._optimizers.step([batch.lr for batch in steps.values()])
+            self._optimizers.step(lrs)
         for place, leader in enumerate(self._leaders):
             before = leader.done
             if leader.failed is None:
                 try:
                     if not whole:
-                        leader.optimizer.step(steps[place].lr, leader.scaler)
+                        leader.optimizer.step(lrs[place], leader.scaler)
                     leader.finish_step()
                 except Exception as error:  # noqa: BLE001 (`failure` returns it)
                     leader.fail(error)
@@ -429,6 +456,10 @@ class _SharedRuns:
                     copy.copy_step(leader)
                 else:  # a step that is the same for all of them fails for all of them
                     copy.failed = leader.failed
+
+
+def _overrides(method: Method, name: str) -> bool:
+    return name in vars(method) or getattr(type(method), name) is not getattr(Method, name)
 
 
 def _equal(mine: Mapping[str, torch.Tensor], others: Mapping[str, torch.Tensor]) -> bool:
