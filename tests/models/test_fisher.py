@@ -1,7 +1,7 @@
 """The Fisher diagonal is the sum of the squared gradients of single samples."""
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +13,6 @@ from onward.checks.tiny_boxes import tiny_boxes
 from onward.models import MODELS, Model
 from onward.models.classifier import Classifier
 from onward.models.fisher import fisher_diagonal
-from onward.models.gradient_cache import GradientCache
 from onward.models.spread import Spread
 from onward.tasks.boxes import Boxes
 from onward.tasks.one_label import OneLabel
@@ -171,8 +170,9 @@ class SecondOfTwo:
 def test_processes_compare_the_samples_of_the_whole_batch(name: str) -> None:
     model, inputs, targets = trained(name), inputs_for(name), torch.arange(6)
     crew: Any = SecondOfTwo(model.predict(inputs))
-    for inner in (model, GradientCache(model, 2)):
-        shared = Spread(cast("Model", inner), crew)
+    for micro_batch_size in (None, 2):
+        model.micro_batch_size = micro_batch_size
+        shared = Spread(model, crew)
         found = fisher_diagonal(shared, inputs, targets, comparing_loss)
         # Of the second half alone: its rows of the gradient of the whole batch's loss.
         outputs = model.predict(inputs).requires_grad_()

@@ -5,7 +5,6 @@ import torch
 from small_models import grad_copies, inputs_for, made, targets_for
 
 from onward.crew import Crew
-from onward.models.gradient_cache import GradientCache
 from onward.models.spread import OwnRows, Spread
 from onward.tasks.one_label import OneLabel
 from onward.train.weights import snapshot
@@ -16,7 +15,8 @@ from onward.train.weights import snapshot
 def test_gradients_are_those_of_the_model_itself(name: str, micro_batch_size: int) -> None:
     """Of a loss that uses features and parameters too."""
     model, inputs, found = made(name).train(), inputs_for(name), []
-    for one in (model, Spread(GradientCache(model, micro_batch_size), Crew())):
+    for one, size in ((model, None), (Spread(model, Crew()), micro_batch_size)):
+        model.micro_batch_size = size
         model.zero_grad()
         outputs = one(inputs)
         penalty = sum(parameter.square().sum() for parameter in model.parameters())

@@ -12,7 +12,6 @@ from onward.models.classifier import Classifier
 from onward.models.heads import LinearHead
 from onward.models.model import Model
 from onward.models.spread import Spread
-from onward.models.wrapped import Wrapped
 
 Loss = Callable[[Any, torch.Tensor], torch.Tensor]
 """Of outputs and targets of a batch, its mean loss."""
@@ -40,11 +39,9 @@ def fisher_diagonal(
     loss
         The mean loss of a batch.
     """
-    inner = model
-    while isinstance(inner, Wrapped):
-        inner = inner.inner
+    inner = model.inner if isinstance(model, Spread) else model
     share = model.share(len(inputs)) if isinstance(model, Spread) else slice(None)
-    with _in_fp32(inner), inner.evaluating(), torch.enable_grad():
+    with _whole_in_fp32(inner), inner.evaluating(), torch.enable_grad():
         if inner.is_detector:
             squares = _of_detector(inner, inputs, targets, loss)
         else:
@@ -61,13 +58,14 @@ def fisher_diagonal(
 
 
 @contextmanager
-def _in_fp32(model: Model) -> Iterator[None]:
-    """Let a model compute in fp32 for as long as the context lasts."""
-    before, model.precision = model.precision, "fp32"
+def _whole_in_fp32(model: Model) -> Iterator[None]:
+    """Compute in fp32 and without micro-batches for as long as the context lasts."""
+    before = model.precision, model.micro_batch_size
+    model.precision, model.micro_batch_size = "fp32", None
     try:
         yield
     finally:
-        model.precision = before
+        model.precision, model.micro_batch_size = before
 
 
 def per_sample(

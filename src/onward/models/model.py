@@ -7,7 +7,9 @@ from typing import Any, Self
 
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
+from onward.errors import OnwardError
 from onward.models.device import autocast
 
 
@@ -26,18 +28,52 @@ class Model(nn.Module):
     """Multiply-accumulates of one forward pass of one sample."""
     precision: str = "fp32"
     """In which precision products are computed: ``fp32``, ``bf16`` or ``fp16``."""
+    micro_batch_size: int | None = None
+    """How many samples are computed together in training, where memory is short; None is all."""
     features: Any = None
     head: Any
     """The last layer of a classifier."""
     net: Any
     """The network of a detector or a CLIP."""
 
-    def __call__(self, *inputs: Any) -> Any:
-        """Return `forward` in the precision of the model."""
+    def __call__(self, inputs: Any) -> Any:
+        """Return `forward` in the precision of the model, for large batches in micro-batches."""
+        in_parts = self.micro_batch_size is not None and len(inputs) > self.micro_batch_size
+        call = self._forward_in_micro_batches if in_parts else super().__call__
         if self.precision == "fp32":
-            return super().__call__(*inputs)
+            return call(inputs)
         with autocast(self.device, self.precision):
-            return super().__call__(*inputs)
+            return call(inputs)
+
+    def _forward_in_micro_batches(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the outputs of a batch, of which only those of one micro-batch keep activations.
+
+        Activations are computed again in the backward pass, so that a loss that compares all
+        samples, as CLIP's does, has the gradient of the whole batch in the memory of one
+        micro-batch: the gradient caching of Gao et al., RepL4NLP 2021.
+        """
+
+        def forward(part: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return super(Model, self).__call__(part), self.features
+
+        parts = [
+            checkpoint(forward, part, use_reentrant=False)
+            for part in inputs.split(self.micro_batch_size)  # type: ignore[no-untyped-call]
+        ]
+        outputs, features = zip(*parts, strict=True)
+        self.features = torch.cat(features)
+        return torch.cat(outputs)
+
+    def compute_in_micro_batches(self, size: int) -> None:
+        """Set `micro_batch_size`; raise if the model needs all samples of a batch together."""
+        if self.uses_batch_statistics:
+            found = "boxes" if self.is_detector else "batch normalization"
+            raise OnwardError(
+                "expected a model whose samples do not depend on each other to compute batches in "
+                f"parts of micro_batch_size = {size}, found one with {found}. Leave "
+                "micro_batch_size out, or choose another model"
+            )
+        self.micro_batch_size = size
 
     @property
     def classes(self) -> int:
@@ -100,7 +136,7 @@ class Model(nn.Module):
         raise NotImplementedError
 
     def continue_backward(self) -> None:
-        """Continue after ``loss.backward()``, for models whose outputs are leaves of the graph."""
+        """Continue after ``loss.backward()``, where outputs are leaves of the graph (`Spread`)."""
 
     def clear_graph(self) -> None:
         """Release the features of the last `forward`, and the graph with them."""

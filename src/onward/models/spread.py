@@ -1,5 +1,6 @@
 """A model whose batches are shared out among the processes of a crew."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,6 @@ import torch
 from onward.crew import Crew
 from onward.errors import OnwardError
 from onward.models.model import Model
-from onward.models.wrapped import Wrapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class OwnRows:
         return self.samples
 
 
-class Spread(Wrapped):
+class Spread:
     """Works on this process's share of a batch, and has the outputs and gradients of all of it.
 
     Every process computes the loss of the whole batch from all outputs, continues backward with the
@@ -47,11 +47,19 @@ class Spread(Wrapped):
                 "among processes, found one with batch normalisation or with boxes. Run it in one "
                 "process, or choose another model"
             )
-        super().__init__(inner)
-        self._crew = crew
+        self.inner, self._crew = inner, crew
         self._samples = 0
         self._own_outputs = self._outputs = torch.empty(0)
         self._features: torch.Tensor | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "inner":  # not there yet while a copy is made
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+    def __call__(self, inputs: Any) -> torch.Tensor:
+        """Return the outputs of all samples."""
+        return self.forward(inputs)
 
     @property
     def features(self) -> torch.Tensor:
@@ -95,7 +103,6 @@ class Spread(Wrapped):
         self.inner.zero_grad()
         tensors, gradients = zip(*continued, strict=True)
         torch.autograd.backward(tensors, gradients)
-        self.inner.continue_backward()
         found = {n: p for n, p in self.inner.named_parameters() if p.grad is not None}
         added = self._added([p.grad for p in found.values() if p.grad is not None], self._samples)
         for (name, parameter), gradient in zip(found.items(), added, strict=True):
@@ -128,5 +135,6 @@ class Spread(Wrapped):
         pieces = torch.split(flat, [tensor.numel() for tensor in tensors])
         return [piece.view(t.shape) for piece, t in zip(pieces, tensors, strict=True)]
 
-    def _around(self, inner: Model) -> Any:
-        return Spread(inner, self._crew)
+    def teacher_copy(self, weights: Mapping[str, torch.Tensor], classes: int) -> "Spread":
+        """Return a copy with earlier weights, whose batches are shared out too."""
+        return Spread(self.inner.teacher_copy(weights, classes), self._crew)

@@ -14,7 +14,6 @@ from onward.crew import contained, crew
 from onward.errors import DamagedFolderError, OnwardError
 from onward.models import MODELS, find_model
 from onward.models.device import require_precision, resolve_device
-from onward.models.gradient_cache import GradientCache
 from onward.models.model import Model, set_weights
 from onward.models.spread import Spread
 from onward.results.state import load_state, save_state
@@ -214,8 +213,8 @@ class GradientLearner:
         model.to(device)
         if recipe.compile:
             model.compile_network()
-        if self._recipe.micro_batch_size is not None:
-            model = cast("Model", GradientCache(model, self._recipe.micro_batch_size))
+        if recipe.micro_batch_size is not None:
+            model.compute_in_micro_batches(recipe.micro_batch_size)
         return cast("Model", Spread(model, crew())) if crew().size > 1 else model
 
     def _new_average(self, state: dict[str, torch.Tensor]) -> WeightAverage | None:

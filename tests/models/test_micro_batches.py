@@ -11,7 +11,6 @@ from onward.benchmarks import retrained
 from onward.errors import OnwardError
 from onward.models import MODELS, Model
 from onward.models.classifier import Classifier
-from onward.models.gradient_cache import GradientCache
 from onward.pairs import as_bytes, made_pairs, pair_type
 from onward.tasks.image_text import ImageText
 from onward.tasks.one_label import OneLabel
@@ -39,16 +38,15 @@ CASES = ("linear", "linear-cosine", "mlp", "clip_small")
 def test_gradient_and_features_are_those_of_the_whole(name: str, micro_batch_size: int) -> None:
     """Of a loss that compares samples, and uses features and parameters too."""
     model, inputs, targets = _case(name)
-    task = ImageText() if name == "clip_small" else OneLabel()
-    cache, found = GradientCache(model, micro_batch_size), []
-    for one in (model, cache, cache):
+    task, found = ImageText() if name == "clip_small" else OneLabel(), []
+    for size in (None, micro_batch_size, micro_batch_size):
+        model.micro_batch_size = size
         model.zero_grad()
-        outputs = one(inputs)
-        features = one.features
+        outputs = model(inputs)
+        features = model.features
         penalty = sum(parameter.square().sum() for parameter in model.parameters())
         loss = task.loss(outputs, targets) + 0.01 * features.sum() + 0.001 * penalty
         loss.backward()
-        one.continue_backward()
         found.append((outputs.detach(), features.detach(), grad_copies(model)))
     (outputs, features, whole), *others = found
     assert whole.keys() == dict(model.named_parameters()).keys()
@@ -69,59 +67,58 @@ def test_no_more_samples_than_asked_are_computed_together(
     monkeypatch.setattr(
         type(model), "forward", lambda self, rows: (seen.append(len(rows)), forward(self, rows))[1]
     )
-    cache = GradientCache(model, 4)
-    cache(inputs).sum().backward()
-    cache.continue_backward()
-    assert seen == [4, 4, 4, 1] * 2
+    model.compute_in_micro_batches(4)
+    model(inputs).sum().backward()
+    assert sorted(seen) == sorted([4, 4, 4, 1] * 2)
 
 
-def test_a_loss_of_parameters_alone_needs_no_outputs() -> None:
-    model, inputs, _ = _case("mlp")
-    cache = GradientCache(model, 4)
-    cache(inputs)
-    model.head.weight.sum().backward()
-    cache.continue_backward()
-    assert model.head.weight.grad.eq(1).all()
-
-
-def test_clearing_the_graph_releases_inputs_and_features() -> None:
-    model, inputs, _ = _case("mlp")
-    cache = GradientCache(model, 4)
-    cache(inputs)
-    assert len(cache.features) == SAMPLES
-    cache.clear_graph()
-    assert cache.features is None
-    assert model.features is None
+def test_activations_of_one_micro_batch_are_stored() -> None:
+    """What the graph keeps does not grow with the batch, but for inputs, outputs and features."""
+    model = Classifier(
+        lambda: nn.Sequential(nn.Linear(7, 500), nn.ReLU(), nn.Linear(500, 5)), (7,), 3, generator()
+    )
+    stored = []
+    for size in (None, 4):
+        model.micro_batch_size = size
+        numbers: list[int] = []
+        with torch.autograd.graph.saved_tensors_hooks(
+            lambda tensor, numbers=numbers: (numbers.append(tensor.numel()), tensor)[1],
+            lambda tensor: tensor,
+        ):
+            model(torch.randn(400, 7))
+        stored.append(max(numbers))
+    assert stored[0] >= 400 * 500
+    assert stored[1] < 400 * 10
 
 
 def test_a_teacher_copy_keeps_the_weights_and_the_micro_batches() -> None:
     model, inputs, _ = _case("clip_small")
-    cache = GradientCache(model, 4)
-    teacher = cache.teacher_copy(snapshot(cache), 3)
-    assert isinstance(teacher, GradientCache)
-    before = cache.predict(inputs)
-    cache.init_weights(generator(5))
+    model.compute_in_micro_batches(4)
+    teacher = model.teacher_copy(snapshot(model), 3)
+    assert teacher.micro_batch_size == 4
+    before = model.predict(inputs)
+    model.init_weights(generator(5))
     torch.testing.assert_close(teacher.predict(inputs), before)
-    assert not torch.equal(cache.predict(inputs), before)
+    assert not torch.equal(model.predict(inputs), before)
 
 
 @pytest.mark.parametrize("name", ["resnet18", "convnet"])
 def test_batch_normalization_is_refused(name: str) -> None:
-    message = "micro_batch_size = 4, found one with batch normalization or dropout"
+    message = "micro_batch_size = 4, found one with batch normalization"
     with pytest.raises(OnwardError, match=message):
-        GradientCache(made(name), 4)
+        made(name).compute_in_micro_batches(4)
 
 
-def test_dropout_is_refused() -> None:
-    """A micro-batch that is computed twice would draw other numbers."""
-
-    def make(p: float) -> Classifier:
-        layers = nn.Linear(7, 5), nn.Dropout(p)
-        return Classifier(lambda: nn.Sequential(*layers), (7,), 3, generator())
-
-    with pytest.raises(OnwardError, match="found one with batch normalization or dropout"):
-        GradientCache(make(0.1), 4)
-    assert GradientCache(make(0.0), 4).classes == 3
+def test_dropout_is_the_same_when_activations_are_computed_again() -> None:
+    layers = nn.Linear(7, 50), nn.Dropout(0.5)
+    model = Classifier(lambda: nn.Sequential(*layers), (7,), 3, generator()).train()
+    model.compute_in_micro_batches(4)
+    inputs = torch.randn(9, 7)
+    outputs = model(inputs)
+    features = model.features.detach()
+    outputs.sum().backward()
+    # The sum of the logits has this gradient at the head, whose inputs are the features.
+    torch.testing.assert_close(model.head.weight.grad, features.sum(0).expand(3, -1))
 
 
 @pytest.mark.parametrize("method", ["finetune", "lwf", "agem", "lucir"])
