@@ -15,10 +15,9 @@ from onward.models.pixels import normalised, scale_of
 from onward.pairs import PairLayout, as_bytes
 from onward.train.augment import augmented
 from onward.train.learner import GradientLearner
-from onward.train.loading import computing_on
+from onward.train.loading import BatchSampler, computing_on
 from onward.train.method import TrainingSet
 from onward.train.recipe import Recipe
-from onward.train.steps import Steps
 from onward.train.trainer import train_together
 from onward.types import Benchmark, Call, Setting, View
 from onward.view import reader_of
@@ -58,7 +57,9 @@ def _plain(benchmark: Benchmark, recipe: Recipe, iterations: int) -> float:
     library = open_clip()
     view, _ = _view(benchmark)
     reader = reader_of(view)
-    steps = Steps(TrainingSet(view, len(view)), recipe.batch_size, [0, 0], whole=True)
+    steps = BatchSampler(
+        TrainingSet(view, len(view)), recipe.batch_size, [0, 0], across_epochs=True
+    )
     net, tokens = library.model.CLIP(**dict(SMALL.written_out or {})), SMALL.tokens()
     loss_of = library.loss.ClipLoss()
     small = [p for p in net.parameters() if p.ndim < 2]

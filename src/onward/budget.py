@@ -128,13 +128,15 @@ of learn), found 4. Spend less, or give the run a larger budget
         self, *, iterations: int = 0, macs: int = 0, batch_size: int = 0, new_in_batch: int = 0
     ) -> None:
         """Count work before it is done; raise if the budget does not have it."""
-        for amount in (iterations, macs, batch_size, new_in_batch):
-            if not amount >= 0 or amount % 1:  # NaN is neither
-                raise OnwardError(f"expected work as a whole number from 0 on, found {amount}")
-        self._refuse_above("batch_size", batch_size)
-        self._refuse_above("new_in_batch", new_in_batch)
-        self._refuse_above("iterations", self._spent["iterations"] + iterations)
-        self._refuse_above("macs", self._spent["macs"] + macs)
+        amounts = iterations, macs, batch_size, new_in_batch
+        # NaN is neither above 0 nor below.
+        if not min(amounts) >= 0 or any(amount % 1 for amount in amounts):
+            raise OnwardError(f"expected work as whole numbers of at least 0, found {amounts}")
+        if self._limits:
+            self._refuse_above("batch_size", batch_size)
+            self._refuse_above("new_in_batch", new_in_batch)
+            self._refuse_above("iterations", self._spent["iterations"] + iterations)
+            self._refuse_above("macs", self._spent["macs"] + macs)
         self._spent["iterations"] += iterations
         self._spent["macs"] += macs
         self._totals["iterations"] += iterations
@@ -142,7 +144,7 @@ of learn), found 4. Spend less, or give the run a larger budget
 
     def read(self, rows: Rows) -> None:
         """Count the inputs that a view hands out; a pass counts those shown by this call."""
-        if "passes" in self.limits:
+        if "passes" in self._limits:
             new = np.count_nonzero(np.isin(rows, self._shown))
             passes = self._spent["passes"] + new / max(len(self._shown), 1)
             # A sum of fractions of a pass may exceed a whole number by rounding alone.
@@ -177,7 +179,7 @@ of learn), found 4. Spend less, or give the run a larger budget
             )
 
     def _refuse_above(self, what: str, amount: float) -> None:
-        limit = self.limits.get(what)
+        limit = self._limits.get(what)
         if limit is not None and amount > limit:
             giver, advice = "the budget", "Spend less, or give the run a larger budget"
             if self._rules.get(what) == limit:

@@ -10,8 +10,8 @@ from onward.checks import tiny_benchmark
 from onward.methods.oversample import Oversample, share_of
 from onward.models.classifier import linear_probe
 from onward.tasks.one_label import OneLabel
+from onward.train.loading import BatchSampler
 from onward.train.method import TrainingSet
-from onward.train.steps import Steps
 from onward.types import Array
 
 CLASSES = 6
@@ -36,7 +36,7 @@ def after(calls: int, method: Oversample) -> tuple[TrainingSet, Budget]:
 
 
 def labels_of(training: TrainingSet, key: int) -> tuple[Array, Array]:
-    positions = Steps(training, 10, (0, key))[0]
+    positions = BatchSampler(training, 10, (0, key))[0]
     return training.view.labels[positions], positions
 
 

@@ -229,7 +229,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("full")
 def test_a_run_that_does_not_fit_in_memory_says_what_to_lower() -> None:
     with pytest.raises(OnwardError, match="expected a training step to fit in the memory"):
-        onward.run(tiny_benchmark(), "finetune", device="cpu")
+        onward.run(tiny_benchmark(), "lwf", device="cpu")
 
 
 def test_the_peak_of_memory_is_known_of_gpus_alone(machine: SimpleNamespace) -> None:

@@ -3,7 +3,7 @@ import torch
 from small_models import generator, made
 
 from onward.models.classifier import Classifier, linear_probe, mlp
-from onward.models.probe_bank import OneByOne, ProbeBank, bank_key, side_by_side
+from onward.models.probe_bank import ProbeBank, bank_key
 
 
 def _probes(*classes: int, width: int = 7) -> list[Classifier]:
@@ -20,8 +20,7 @@ def _sum_of_products(outputs: torch.Tensor, gradient: torch.Tensor) -> torch.Ten
 
 def test_probes_in_a_bank_have_the_gradients_of_autograd() -> None:
     wide, alone = _probes(3, 5, 17), _probes(3, 5, 17)
-    bank = side_by_side(wide)
-    assert isinstance(bank, ProbeBank)
+    bank = ProbeBank(wide)
     for size in (4, 9, 2):
         inputs = torch.randn(size, 7)
         gradients = [torch.randn(size, probe.classes) for probe in alone]
@@ -44,7 +43,7 @@ def test_probes_in_a_bank_have_the_gradients_of_autograd() -> None:
 
 def test_a_loss_may_use_the_parameters_of_a_probe_directly() -> None:
     (wide, _), (alone, _) = _probes(3, 4), _probes(3, 4)
-    bank = side_by_side([wide, _probes(2)[0]])
+    bank = ProbeBank([wide, _probes(2)[0]])
     inputs = torch.randn(5, 7)
     bank.forward(inputs)
     for probe, outputs in ((wide, bank.outputs(0)), (alone, alone(inputs))):
@@ -60,7 +59,7 @@ def test_a_loss_may_use_the_parameters_of_a_probe_directly() -> None:
 
 def test_a_probe_keeps_its_weights_when_the_bank_releases_it() -> None:
     probes = _probes(3, 4)
-    bank = side_by_side(probes)
+    bank = ProbeBank(probes)
     probes[0].head.weight.detach()[1] = 5.0
     bank.release()
     inputs = torch.ones(1, 7)
@@ -80,13 +79,12 @@ class _SumOfOutputs:
 @pytest.mark.parametrize("at_once", [False, True])
 def test_a_replaced_gradient_does_not_persist_to_the_next_step(at_once: bool) -> None:
     probes = _probes(2, 2)
-    bank = side_by_side(probes)
-    assert isinstance(bank, ProbeBank)
+    bank = ProbeBank(probes)
     inputs = torch.randn(3, 7)
     for _ in range(2):
         bank.forward(inputs)
         if at_once:
-            bank.backward_at_once((0, 1), _SumOfOutputs(), torch.zeros(3, dtype=torch.long))
+            bank.backward_of_heads((0, 1), _SumOfOutputs(), torch.zeros(3, dtype=torch.long))
         for place in range(2):
             outputs = bank.outputs(place)
             if not at_once:
@@ -100,7 +98,7 @@ def test_a_replaced_gradient_does_not_persist_to_the_next_step(at_once: bool) ->
 
 def test_a_loss_that_raises_leaves_the_gradients_of_the_others() -> None:
     probes, alone = _probes(3, 3), _probes(3, 3)[1]
-    bank, inputs = side_by_side(probes), torch.randn(4, 7)
+    bank, inputs = ProbeBank(probes), torch.randn(4, 7)
     bank.forward(inputs)
     bank.outputs(0)
     bank.backward(1, bank.outputs(1).square().sum())
@@ -118,24 +116,7 @@ def test_models_with_one_key_share_more_than_the_batch() -> None:
         assert bank_key(model) is None
 
 
-def test_other_precisions_than_fp32_share_the_batch_only() -> None:
-    probes = _probes(2, 2)
-    for probe in probes:
-        probe.precision = "bf16"
-    assert isinstance(side_by_side(probes), OneByOne)
-
-
-def test_models_one_by_one_train_in_training_mode_with_fresh_gradients() -> None:
-    model = made("convnet").eval()
-    bank = side_by_side([model])
-    inputs = torch.randint(0, 256, (4, 16, 16, 3), dtype=torch.uint8, generator=generator())
-    found = []
-    for _ in range(2):
-        bank.forward(inputs)
-        outputs = bank.outputs(0)
-        assert model.training
-        bank.backward(0, outputs.sum())
-        bank.finish_backward()
-        found.append([parameter.grad for parameter in model.parameters()])
-    for one, other in zip(*found, strict=True):
-        torch.testing.assert_close(one, other)
+def test_probes_in_other_precisions_than_fp32_share_no_bank() -> None:
+    (probe,) = _probes(2)
+    probe.precision = "bf16"
+    assert bank_key(probe) is None

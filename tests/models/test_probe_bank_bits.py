@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from onward.models.classifier import Classifier, linear_probe
-from onward.models.probe_bank import ProbeBank, side_by_side
+from onward.models.probe_bank import ProbeBank
 
 SHAPES = list(itertools.product([2, 7], [2, 3, 9, 11, 16, 100], [2, 5, 272, 2048], [1, 3, 10, 256]))
 
@@ -13,8 +13,7 @@ def _step(
     probes: list[Classifier], inputs: torch.Tensor
 ) -> list[tuple[torch.Tensor, list[torch.Tensor]]]:
     """Return the outputs of every probe and the gradients of its parameters, after one step."""
-    bank, outputs = side_by_side(probes), []
-    assert isinstance(bank, ProbeBank)
+    bank, outputs = ProbeBank(probes), []
     bank.forward(inputs)
     for place, probe in enumerate(probes):
         found = bank.outputs(place)

@@ -14,7 +14,8 @@ from torch.nn import functional
 import onward
 from onward.checks import tiny_benchmark
 from onward.errors import OnwardError
-from onward.models.probe_bank import side_by_side
+from onward.models.model import Model
+from onward.models.probe_bank import ProbeBank, bank_key
 from onward.tasks.one_label import OneLabel
 from onward.train.method import Batch, require_scalar
 from onward.turns import Event
@@ -22,21 +23,21 @@ from onward.turns import Event
 MODELS = ("linear", "linear-cosine", "mlp", "resnet32")
 
 
-def batch_of(name: str) -> Batch:
-    model, inputs = made(name).train(), inputs_for(name)
+def batch_of(name: str, model: Model | None = None) -> Batch:
+    model, inputs = (model or made(name)).train(), inputs_for(name)
     return Batch(model, inputs, model(inputs), targets_for(), 4, np.arange(6))
 
 
 def step(name: str, compute_loss: Callable[[Batch], torch.Tensor]) -> dict[str, torch.Tensor]:
     """Return the gradients that a training step computes, by parameter."""
     model, inputs = made(name), inputs_for(name)
-    bank = side_by_side([model])
-    with torch.no_grad():
+    if bank_key(model) is None:
+        compute_loss(batch_of(name, model)).backward()
+    else:
+        bank = ProbeBank([model])
         bank.forward(inputs)
         batch = Batch(model, inputs, bank.outputs(0), targets_for(), 4, np.arange(6))
-        with torch.enable_grad():
-            loss = compute_loss(batch)
-        bank.backward(0, loss)
+        bank.backward(0, compute_loss(batch))
         bank.finish_backward()
     return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
 

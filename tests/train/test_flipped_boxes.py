@@ -7,8 +7,8 @@ import torch
 from onward.budget import Budget
 from onward.checks.tiny_boxes import tiny_boxes
 from onward.errors import OnwardError
+from onward.train.loading import BatchReader, BatchSampler
 from onward.train.method import TrainingSet
-from onward.train.steps import BatchReader, Steps
 from onward.types import Call, View
 
 STREAM = tiny_boxes().stream(0)
@@ -55,6 +55,6 @@ def test_what_is_not_varied_stays_and_crops_are_refused() -> None:
 
 
 def test_a_method_may_have_smaller_batches() -> None:
-    steps = Steps(training(batch=2), 2, (0, 0))
+    steps = BatchSampler(training(batch=2), 2, (0, 0))
     assert steps.per_epoch == 3
     assert sorted(np.concatenate([steps[step] for step in range(3)])) == list(range(5))

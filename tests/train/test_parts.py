@@ -5,10 +5,10 @@ import torch
 
 from onward.budget import Budget
 from onward.models.classifier import linear_probe
-from onward.models.probe_bank import side_by_side
+from onward.models.probe_bank import ProbeBank
 from onward.tasks.one_label import OneLabel
+from onward.train.loading import BatchReader, BatchSampler
 from onward.train.method import TrainingSet
-from onward.train.steps import BatchReader, Steps
 from onward.types import Array, Call, Rows, Samples, Table, View
 
 
@@ -22,7 +22,7 @@ def test_the_gradient_of_a_linear_probe_is_that_of_a_linear_layer(classes: int) 
     inputs, targets = torch.randn(5, 7), torch.randint(0, classes, (5,))
     reference = torch.nn.Linear(7, classes)
     reference.load_state_dict({n: p.clone() for n, p in model.head.state_dict().items()})
-    bank = side_by_side([model])
+    bank = ProbeBank([model])
     bank.forward(inputs)
     loss = task.loss(bank.outputs(0), targets)
     bank.backward(0, loss)
@@ -73,7 +73,7 @@ def _training(epoch: int, spare: int = 0, replay: int = 0) -> TrainingSet:
 
 
 def test_an_epoch_is_every_sample_once_and_epochs_differ() -> None:
-    steps = Steps(_training(10), batch_size=4, key=[0, 0])
+    steps = BatchSampler(_training(10), batch_size=4, key=[0, 0])
     epochs = [np.concatenate([steps[e * 3 + b] for b in range(3)]) for e in range(2)]
     assert steps.per_epoch == 3
     assert [sorted(epoch.tolist()) for epoch in epochs] == [list(range(10))] * 2
@@ -81,31 +81,35 @@ def test_an_epoch_is_every_sample_once_and_epochs_differ() -> None:
 
 
 def test_whole_batches_go_on_across_the_ends_of_epochs() -> None:
-    steps = Steps(_training(10), batch_size=4, key=[0, 0], whole=True)
+    steps = BatchSampler(_training(10), batch_size=4, key=[0, 0], across_epochs=True)
     seen = np.concatenate([steps[step] for step in range(5)])
     assert [len(steps[step]) for step in range(5)] == [4] * 5
     assert sorted(seen[:10].tolist()) == sorted(seen[10:].tolist()) == list(range(10))
-    fresh = Steps(_training(10), batch_size=4, key=[0, 0], whole=True)
+    fresh = BatchSampler(_training(10), batch_size=4, key=[0, 0], across_epochs=True)
     assert fresh[3].tolist() == steps[3].tolist()
-    assert sorted(Steps(_training(3), 8, [0, 0], whole=True)[0].tolist()) == [0, 1, 2]
+    assert sorted(BatchSampler(_training(3), 8, [0, 0], across_epochs=True)[0].tolist()) == [
+        0,
+        1,
+        2,
+    ]
 
 
 def test_with_replacement_every_batch_is_drawn_from_all() -> None:
-    steps = Steps(_training(10), batch_size=40, key=[0, 0], replacement=True)
+    steps = BatchSampler(_training(10), batch_size=40, key=[0, 0], replacement=True)
     assert len(steps[0]) == 40
     assert set(steps[0].tolist()) <= set(range(10))
     assert steps[0].tolist() != steps[1].tolist()
 
 
 def test_steps_do_not_depend_on_where_one_begins() -> None:
-    one, other = (Steps(_training(10, 5, 4), batch_size=4, key=[3, 1]) for _ in range(2))
+    one, other = (BatchSampler(_training(10, 5, 4), batch_size=4, key=[3, 1]) for _ in range(2))
     everything = [one[step] for step in range(9)]
     for step in (7, 2, 8):
         np.testing.assert_array_equal(other[step], everything[step])
 
 
 def test_replay_fills_every_batch_evenly() -> None:
-    steps = Steps(_training(12, spare=5, replay=4), batch_size=4, key=[0, 0])
+    steps = BatchSampler(_training(12, spare=5, replay=4), batch_size=4, key=[0, 0])
     replayed = np.concatenate([steps[step][4:] for step in range(3)])
     assert all(len(steps[step]) == 8 for step in range(3))
     counts = np.bincount(replayed - 12, minlength=5)
@@ -114,7 +118,7 @@ def test_replay_fills_every_batch_evenly() -> None:
 
 
 def test_a_memory_smaller_than_a_batch_is_repeated() -> None:
-    steps = Steps(_training(4, spare=1, replay=4), batch_size=4, key=[0, 0])
+    steps = BatchSampler(_training(4, spare=1, replay=4), batch_size=4, key=[0, 0])
     assert steps[0][4:].tolist() == [4, 4, 4, 4]
 
 
@@ -137,7 +141,7 @@ def test_a_memory_that_stands_beside_every_batch_is_read_once() -> None:
     view = View(table, Samples(rows, rows % 2), ("even", "odd"), Call(budget))
     training = TrainingSet(view, epoch=10, replay=5)
     steps, inputs = (
-        Steps(training, batch_size=4, key=[0, 0]),
+        BatchSampler(training, batch_size=4, key=[0, 0]),
         BatchReader(training, 4, "none", key=[0, 0]),
     )
     for step in range(6):

@@ -74,10 +74,10 @@ def test_the_rate_falls_where_torchs_would(patience: int) -> None:
         eps=0.0,
     )
     for score in scores:
-        validation.look()
+        validation.evaluate()
         reference.step(score)
-        assert validation.slowed == pytest.approx(optimiser.param_groups[0]["lr"])
-    assert validation.slowed < 1
+        assert validation.lr_factor == pytest.approx(optimiser.param_groups[0]["lr"])
+    assert validation.lr_factor < 1
 
 
 def test_the_weights_of_the_best_epoch_come_back_the_later_of_two() -> None:
@@ -86,19 +86,19 @@ def test_the_weights_of_the_best_epoch_come_back_the_later_of_two() -> None:
     validation, model, budget = judged(scores, recipe, keeps_best=True)
     for epoch in range(len(scores)):
         model.head.weight.detach().fill_(float(epoch))
-        validation.look()
-    validation.settle()
+        validation.evaluate()
+    validation.restore_best()
     assert model.head.weight.unique().tolist() == [3.0]
-    assert validation.slowed == 1
+    assert validation.lr_factor == 1
     # Every look is paid for.
     assert budget.totals["macs"] == len(scores) * 10 * model.macs
     assert budget.totals["samples"] == len(scores) * 10
 
 
-def test_without_a_reason_nobody_looks() -> None:
+def test_without_a_reason_no_evaluation_is_made() -> None:
     validation, _, budget = judged([], replace(RECIPE, patience=None))
-    validation.look()
-    validation.settle()
+    validation.evaluate()
+    validation.restore_best()
     assert (validation.macs, budget.totals["samples"]) == (0, 0)
 
 

@@ -1,9 +1,9 @@
-"""Models that see the same batches, trained side by side."""
+"""Linear probes that see the same batches, trained as one wide linear layer."""
 
 import functools
 from collections.abc import Hashable, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 import torch
 
@@ -11,97 +11,39 @@ from onward.models.classifier import Classifier
 from onward.models.model import Model
 
 
-class Bank(Protocol):
-    """Several models on one batch: the outputs of each, then the gradients of all.
-
-    What one model or its loss can raise is raised by a call for that model alone: the others go on
-    with the same batch.
-    """
-
-    def forward(self, inputs: Any) -> None:
-        """Begin a step on this batch."""
-
-    def outputs(self, place: int) -> Any:
-        """Return the outputs of one model for the batch, with gradients enabled."""
-
-    def backward(self, place: int, loss: torch.Tensor) -> None:
-        """Compute the gradient of one model's loss, all of it or up to its outputs."""
-
-    def finish_backward(self) -> None:
-        """Complete the gradients of all models whose losses were given."""
-
-    def release(self) -> None:
-        """Let every model be on its own again."""
-
-
 @runtime_checkable
 class LossesOfHeads(Protocol):
-    """A task that can compute the losses of several models at once."""
+    """A task that can compute the losses of several models in one call."""
 
     def losses_of_heads(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """Return the loss of each head, given outputs (head, class, sample)."""
 
 
 def bank_key(model: Model) -> Hashable:
-    """Return what models that share more than the batch have in common; None for other models."""
+    """Return what probes of one `ProbeBank` have in common; None for other models."""
     if isinstance(model, Classifier) and model.is_linear_probe and model.precision == "fp32":
         return model.head.in_features, model.device
     return None
 
 
-def side_by_side(models: Sequence[Model]) -> Bank:
-    """Put models with one `bank_key` side by side."""
-    if bank_key(models[0]) is None:
-        return OneByOne(models)
-    # Also a probe that stands alone: in `OneByOne` it would learn other last bits.
-    return ProbeBank([model for model in models if isinstance(model, Classifier)])
-
-
-class OneByOne:
-    """Models that share no more than the batch."""
-
-    def __init__(self, models: Sequence[Model]) -> None:
-        self._models = models
-
-    def forward(self, inputs: Any) -> None:
-        """Take the batch."""
-        self._inputs = inputs
-
-    def outputs(self, place: int) -> Any:
-        """Return the outputs of one model."""
-        model = self._models[place]
-        if not model.training:
-            model.train()
-        model.zero_grad()
-        with torch.enable_grad():
-            return model(self._inputs)
-
-    def backward(self, place: int, loss: torch.Tensor) -> None:
-        """Compute the gradients of one model."""
-        loss.backward()  # type: ignore[no-untyped-call]
-        self._models[place].continue_backward()
-
-    def finish_backward(self) -> None:
-        """Do nothing: each model has its gradients."""
-
-    def release(self) -> None:
-        """Do nothing: they have been on their own."""
-
-
 class ProbeBank:
     """Linear probes as one wide linear layer: two matrix products a step for all of them together.
 
-    The parameters of each probe are rows of the wide ones, and so are their gradients: what reads
-    or changes those of one probe need not know. Logits have a row per class and a column per
-    sample, so that each probe's lie in one piece.
+    The parameters and gradients of each probe are rows of the wide ones. Logits have a row per
+    class and a column per sample, so that those of each probe are contiguous.
 
     A probe learns the same, bit for bit, alone and beside any others: a run that catches up alone
     after an interruption ends with the same scores. Where this machine's matrix products of all
-    rows are found to give other bits than those of each probe's, each has products of its own.
+    rows are found to give other bits than those of each probe's rows, each has its own products.
+
+    Parameters
+    ----------
+    models
+        Linear probes with one `bank_key`.
     """
 
-    def __init__(self, probes: Sequence[Classifier]) -> None:
-        self._probes = probes
+    def __init__(self, models: Sequence[Model]) -> None:
+        self._probes = probes = [cast("Classifier", model) for model in models]
         self._parameters = [(probe.head.weight, probe.head.bias) for probe in probes]
         like = probes[0].head.weight.detach()
         ends = tuple(accumulate(_rooms([probe.classes for probe in probes], like.shape[1])))
@@ -111,8 +53,9 @@ class ProbeBank:
             for piece, probe in zip(_pieces(ends), probes, strict=True)
         ]
         self._rows_at: dict[tuple[int, ...], slice | torch.Tensor] = {}
-        self._weight = like.new_zeros(ends[-1], like.shape[1])
-        self._bias = like.new_zeros(ends[-1], 1)
+        # Products of a multiple of 4 rows are faster: 12 % for 11 rows.
+        every = -(-ends[-1] // 4) * 4
+        self._weight, self._bias = like.new_zeros(every, like.shape[1]), like.new_zeros(every, 1)
         self._weight_grad = torch.zeros_like(self._weight)
         self._bias_grad = torch.zeros_like(self._bias)
         self._grads = [(self._weight_grad[rows], self._bias_grad[rows, 0]) for rows in self._rows]
@@ -129,8 +72,9 @@ class ProbeBank:
         self._inputs, size = inputs, len(inputs)
         if size not in self._layers:
             wide = (self._weight, self._bias, self._weight_grad, self._bias_grad)
-            whole = _same_bits(self._weight.shape[1], size, self._ends, inputs.device)
-            self._layers[size] = _WideLayer(*wide, size, self._ends[-1:] if whole else self._ends)
+            whole = len(self._weight), self._weight.shape[1], size
+            same = _same_bits(*whole, self._ends, inputs.device)
+            self._layers[size] = _WideLayer(*wide, size, whole[:1] if same else self._ends)
         self._layer = self._layers[size]
         self._layer.forward(inputs)
         self._outputs: dict[int, torch.Tensor] = {}
@@ -156,7 +100,7 @@ class ProbeBank:
         self._direct[place] = [parameter.grad for parameter in self._parameters[place]]
         self._give_grads(place)
 
-    def backward_at_once(
+    def backward_of_heads(
         self,
         places: tuple[int, ...],
         task: "LossesOfHeads",
@@ -265,27 +209,36 @@ def _pieces(ends: tuple[int, ...]) -> list[slice]:
 
 
 @functools.cache
-def _same_bits(width: int, size: int, ends: tuple[int, ...], device: torch.device) -> bool:
-    """Whether the products of all rows give the bits of those of each block's rows here.
+def _same_bits(
+    rows: int, width: int, size: int, ends: tuple[int, ...], device: torch.device
+) -> bool:
+    """Return whether the products of all rows give the bits of those of each probe's rows here.
 
-    It depends on shapes alone: which numbers are added up in which order is not a matter of what
-    they are.
+    It depends on shapes alone: values do not change the order in which they are added.
     """
+    if ends == (rows,):
+        return True
     generator = torch.Generator().manual_seed(0)
 
     def drawn(*shape: int) -> torch.Tensor:
         return torch.randn(shape, generator=generator).to(device)
 
-    if len(ends) == 1:
-        return True
-    shapes = (ends[-1], width), (ends[-1], 1), (ends[-1], size), (size, width)
-    weight, bias, gradient, inputs = (drawn(*shape) for shape in shapes)
+    def cancelling(count: int, columns: int) -> torch.Tensor:
+        half = drawn(count, -(-columns // 2))
+        return torch.cat([half, -half], 1)[:, :columns]
+
+    # Sums in which large terms cancel: another order of additions gives other bits almost surely.
+    weight, bias, gradient = cancelling(rows, width), drawn(rows, 1), cancelling(rows, size)
+    inputs = drawn(-(-size // 2), -(-width // 2)).repeat(2, 2)[:size, :width]
+    inputs = inputs * (1 + drawn(size, width) / 1024)
     found = []
-    for chosen in (ends[-1:], ends):
+    for chosen in ((rows,), ends):
         grads = torch.zeros_like(weight), torch.zeros_like(bias)
         layer = _WideLayer(weight, bias, *grads, size, chosen)
         layer.forward(inputs)
         layer.logits_grad.copy_(gradient)
         layer.backward(inputs)
         found.append((layer.logits, *grads))
-    return all(torch.equal(*pair) for pair in zip(*found, strict=True))
+    return all(
+        torch.equal(one[: ends[-1]], other[: ends[-1]]) for one, other in zip(*found, strict=True)
+    )

@@ -4,6 +4,7 @@ import contextlib
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -96,7 +97,7 @@ class GradientLearner:
             "scaler": {} if trainer is None else trainer.scaler.state_dict(),
             "validation": {} if trainer is None else trainer.validation.state(),
             "optimizer": to_arrays(
-                self._optimizer_state if trainer is None else trainer.optimizer_state
+                self._optimizer_state if trainer is None else trainer.optimizer.state()
             ),
             "method": self.method.state() if trainer is None else self._method_before,
             "method_inside": {} if trainer is None else self.method.save_step_state(),
@@ -162,7 +163,7 @@ class GradientLearner:
             optimizer_state=to_tensors(before["optimizer"]) if before else self._optimizer_state,
             scaler_state=before["scaler"] if before else {},
             average=self._average,
-            after_step=lambda: budget.checkpoint(self),
+            after_step=partial(budget.checkpoint, self),
         )
         return self._trainer
 
@@ -178,12 +179,12 @@ class GradientLearner:
         if crew().size > 1:
             weights = trainer.model.parameters()
             crew().require_alike(sum(float(w.sum(dtype=torch.float64)) for w in weights))
-        if trainer.validation.settle():
+        if trainer.validation.restore_best():
             # The best epoch is another model than the one that was averaged.
             self._average = self._new_average({})
         self.method.on_learn_end(trainer.model, view, budget)
         if self._recipe.keep_optimizer_state:
-            self._optimizer_state = trainer.optimizer_state
+            self._optimizer_state = trainer.optimizer.state()
         self._trainer = None
         self._calls += 1
 

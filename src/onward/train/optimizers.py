@@ -212,8 +212,8 @@ class ModelOptimizer:
         self.torch.load_state_dict(packed)
 
 
-class OptimizersAtOnce:
-    """Several optimizers of one class as one, with their parameter groups: one step for all.
+class CombinedOptimizer:
+    """Several optimizers of one class as one with all their parameter groups: one step for all.
 
     The groups and states are those of the single optimizers, which see every change.
     """
@@ -236,14 +236,14 @@ class OptimizersAtOnce:
         self._torch.step()
 
 
-def optimizers_at_once(optimizers: Sequence[ModelOptimizer]) -> OptimizersAtOnce | None:
+def combine_optimizers(optimizers: Sequence[ModelOptimizer]) -> CombinedOptimizer | None:
     """Return several optimizers as one; None where one does more, or they are of other classes."""
     kinds = {type(each.torch) for each in optimizers}
     # Other optimizers than torch's may look at all parameters together, as LAMB's clipping does.
     known = len(kinds) == 1 and next(iter(kinds)).__module__.startswith("torch.optim.")
     if not known or len(optimizers) == 1 or not all(each.is_plain for each in optimizers):
         return None
-    return OptimizersAtOnce(optimizers)
+    return CombinedOptimizer(optimizers)
 
 
 def _grown(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Judging while a period is learned: when to slow down, and which epoch was the best."""
+"""Validation while a period is learned: when to reduce the learning rate, which epoch is best."""
 
 from typing import Any
 
@@ -17,23 +17,22 @@ from onward.types import Task, View
 class Validation(Saved):
     """The scores of one call of `learn` on its validation samples, one after each epoch.
 
-    They are judged by the labels that are shown: where an old label is still true and no longer
-    shown, saying so counts as an error.
+    Only the labels that are shown count as correct, also where an older label still holds.
 
     Parameters
     ----------
     view
         The validation samples.
     model
-        What is judged.
+        What is scored.
     task
-        Gives the score, by its headline.
+        Its headline metric is the score.
     budget
-        Pays for looking at them.
+        Is charged for the evaluations.
     recipe
-        How long to wait for a rise.
+        Has `patience`, `threshold` and `gamma`.
     keeps_best
-        Whether the weights of the best epoch are kept, the later one of two that are alike.
+        Whether the weights of the best epoch are kept, of the latest among equals.
     state
         Of a call that is resumed.
     """
@@ -64,20 +63,18 @@ class Validation(Saved):
         self._best: float | None = None
         self._waited = self._slower = 0
         self._weights: dict[str, torch.Tensor] = {}
+        self.lr_factor = 1.0
+        """What the learning rate is multiplied by."""
         if state:
             self.restore(state)
+            self.lr_factor = recipe.gamma**self._slower
 
     @property
     def macs(self) -> int:
-        """The work of one look."""
+        """The multiply-accumulates of one evaluation."""
         return self._model.macs * len(self._view) if self.asked else 0
 
-    @property
-    def slowed(self) -> float:
-        """What the learning rate is multiplied by."""
-        return self._recipe.gamma**self._slower
-
-    def look(self) -> None:
+    def evaluate(self) -> None:
         """Score the model as it is now."""
         if not self.asked:
             return
@@ -88,8 +85,8 @@ class Validation(Saved):
         if self._keeps_best and (self._best is None or score >= self._best):
             self._best, self._weights = score, snapshot(self._model)
 
-    def settle(self) -> bool:
-        """Give the model the weights of its best epoch, where they are kept; say whether."""
+    def restore_best(self) -> bool:
+        """Give the model the weights of its best epoch, where they are kept; return whether."""
         if self._weights:
             set_weights(self._model, self._weights)
         return bool(self._weights)
@@ -102,3 +99,4 @@ class Validation(Saved):
         self._waited += 1
         if self._waited > patience:
             self._slower, self._waited = self._slower + 1, 0
+            self.lr_factor = self._recipe.gamma**self._slower
