@@ -33,10 +33,10 @@ CALLS, ROUNDS = 150, 7
 
 
 class Served:
-    """A learner that looks at everything and learns nothing."""
+    """A learner that reads every sample and learns nothing."""
 
     def learn(self, view: View, budget: Budget) -> None:
-        """Look."""
+        """Read the inputs and labels."""
         _ = view.inputs(), view.labels
 
     def predict(self, view: View) -> Array:
@@ -65,7 +65,7 @@ def seconds_a_call(benchmark: Benchmark, method: object) -> float:
     loop = Loop(
         benchmark,
         benchmark.stream(0),
-        choose(method, {}, benchmark.task),
+        choose(method, {}, benchmark),
         0,
         {},
         tuned=None,
