@@ -69,6 +69,7 @@ def seconds_a_call(benchmark: Benchmark, method: object) -> float:
         0,
         {},
         tuned=None,
+        allow_unmetered=True,
         keep_predictions=False,
         checkpoint_seconds=1e9,
         watch=lambda event: None,
