@@ -42,6 +42,12 @@ class Reader:
         self._column, self._rows, self._call = column, rows, call
         self._buffer: Array | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a data worker is sent: the budget stays with the process that trains."""
+        sent = Call(None)
+        sent.over = self._call.over
+        return {**vars(self), "_call": sent, "_buffer": None}
+
     @property
     def input_shape(self) -> tuple[int, ...]:
         """The shape of one input; of a pair of image and text, that of the image."""

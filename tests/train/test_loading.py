@@ -1,8 +1,9 @@
 """Batches are the same with any number of workers, and are charged when they are used."""
 
 import os
+import pickle
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from onward.train.decode_cache import DecodeCache
 from onward.train.loading import batches, loading_with, view_batches
 from onward.turns import Event
 from onward.types import Array, Benchmark, Call, Rows, Samples, Table, View
+from onward.view import reader_of
 
 CPU = torch.device("cpu")
 
@@ -211,6 +213,25 @@ def test_a_view_shows_its_own_rows_whatever_is_cached(photos: CountedImages, wor
     # Another column has other images in the same rows.
     other = replace(photos, paths=photos.paths[::-1])
     np.testing.assert_array_equal(inputs_of(view_of(other, rows), workers), other[rows])
+
+
+@pytest.mark.parametrize("make", [tiny_pairs, tiny_boxes, tiny_benchmark, None])
+def test_a_reader_can_be_sent_to_a_worker_that_is_spawned(
+    make: Callable[[], Benchmark] | None, photos: CountedImages
+) -> None:
+    """As on systems without fork; the budget of the call stays with the process that trains."""
+    if make is None:
+        view = view_of(photos, np.arange(8), learned=True)
+    else:
+        stream, budget = make().stream(0), Budget()
+        budget.checkpoint = lambda learner: None  # cannot be sent
+        view = View(stream.table, stream[0].train, stream[0].classes, Call(budget))
+    reader = reader_of(view)
+    sent = pickle.loads(pickle.dumps(reader))
+    np.testing.assert_array_equal(sent.read(np.arange(3)), reader.read(np.arange(3)))
+    view._call.over = True
+    with pytest.raises(LookAheadError):
+        pickle.loads(pickle.dumps(reader)).read(np.arange(3))
 
 
 def test_images_that_are_learned_from_are_not_cached(photos: CountedImages) -> None:

@@ -7,6 +7,7 @@ gives the same batches.
 import contextlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -25,7 +26,7 @@ from onward.train.augment import augmented, which_mirrored
 from onward.train.decode_cache import DecodeCache
 from onward.train.method import TrainingSet
 from onward.types import Array, Hardware, Rows, View
-from onward.view import aligned, reader_of
+from onward.view import Reader, aligned, reader_of
 
 
 class Movable(Protocol):
@@ -167,7 +168,7 @@ def view_batches(
     cached = [name is not None and _DECODED.has(*name) for name in names]
     missing = [part for part, is_cached in zip(parts, cached, strict=True) if not is_cached]
     loaded = batches(
-        lambda part: from_dlpack(as_bytes(reader.read_part(part))),
+        partial(_read_part, reader),
         missing,
         len(missing),
         device,
@@ -182,6 +183,10 @@ def view_batches(
                 _DECODED.put(*name, inputs)
         view.count(part)
         yield inputs
+
+
+def _read_part(reader: Reader, part: slice) -> torch.Tensor:
+    return from_dlpack(as_bytes(reader.read_part(part)))
 
 
 class BatchSampler:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -320,7 +321,7 @@ def _train_on_same_batches(level: Sequence[Trainer], until: int) -> None:
     reader = BatchReader(training, first.batch_size, first.augment, first.key, shared=shared)
     labels, rows = torch.tensor(training.view.labels), training.view.rows
     loaded = batches(
-        lambda item: torch.from_numpy(as_bytes(reader(*item))),
+        partial(_read_batch, reader),
         ((step, first.sampler[step]) for step in range(first.done, until)),
         until - first.done,
         device,
@@ -355,6 +356,11 @@ def _train_on_same_batches(level: Sequence[Trainer], until: int) -> None:
     finally:
         loaded.close()
         runs.release()
+
+
+def _read_batch(reader: BatchReader, batch: tuple[int, Rows]) -> torch.Tensor:
+    """Return the inputs of a batch; a function of the module, which data workers can be sent."""
+    return torch.from_numpy(as_bytes(reader(*batch)))
 
 
 class _SharedRuns:
