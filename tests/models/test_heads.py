@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from onward.errors import OnwardError
 from onward.models import MODELS, Model
-from onward.models.heads import CosineHead, Head, LinearHead, make_head
+from onward.models.classifier import CosineHead, Head, LinearHead
 from onward.tasks.one_label import OneLabel
 
 KINDS = pytest.mark.parametrize("kind", [LinearHead, CosineHead])
@@ -98,7 +98,7 @@ def test_a_head_of_any_size_begins_as_torchs_linear_layer(kind: Callable[..., He
 
 
 def test_a_normal_head_draws_its_weight_from_a_normal_distribution() -> None:
-    head = make_head("linear", 100, 50, generator(), normal=True)
+    head = LinearHead(100, 50, generator(), normal=True)
     assert head.weight.std().item() == pytest.approx(0.1, rel=0.05)
     assert head.weight.abs().max() > 0.3
     before = head.weight.detach().clone()

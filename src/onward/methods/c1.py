@@ -149,7 +149,7 @@ class C1(Rehearsal):
 
 def draw_head(model: "Model", generator: "torch.Generator") -> None:
     """Draw the weights of a model's last layer anew, uniform as those of a linear layer are."""
-    from onward.models.heads import draw_uniform  # torch is loaded when it is needed
+    from onward.models.classifier import draw_uniform  # torch is loaded when it is needed
 
     head = model.class_rows
     below = max(parameter.shape[-1] for parameter in head.values())

@@ -114,7 +114,7 @@ class LUCIR(Taught):
     def _imprint(self, model: "Model", new: View, budget: Budget) -> None:
         import torch  # loaded when it is needed
 
-        from onward.models.heads import unit_vectors
+        from onward.models.classifier import unit_vectors
 
         weight, size = model.head.weight, self.setting.recipe.batch_size
         length = weight[: self._known].norm(dim=1).mean()
@@ -148,6 +148,6 @@ class LUCIR(Taught):
 
 def feature_distance(features: "Tensor", before: "Tensor") -> "Tensor":
     """Return 1 − cos of features and those of before, as a mean over rows."""
-    from onward.models.heads import unit_vectors  # torch, when it is needed
+    from onward.models.classifier import unit_vectors  # torch, when it is needed
 
     return 1 - (unit_vectors(features) * unit_vectors(before)).sum(1).mean()

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from onward.errors import OnwardError
+from onward.errors import OnwardError, unknown
 from onward.models.checkpoints import Weights, load_backbone
-from onward.models.heads import LinearHead, make_head
 from onward.models.model import Model
 from onward.models.pixels import Scale, normalised, scale_of
 from onward.models.shared import drawing_from, few, forward_macs
@@ -18,6 +18,8 @@ from onward.models.shared import drawing_from, few, forward_macs
 _CPU_PIXELS = 2**16
 _LEAST_AT_ONCE = 8
 _AT_ONCE = 256
+# A shorter vector has no direction, and no gradient passes through it.
+_SHORTEST = 1e-8
 
 
 class Classifier(Model):
@@ -76,7 +78,9 @@ class Classifier(Model):
         sample = self._sample(shape)
         self.eval()
         width = feature_count(self.backbone, sample)
-        self.head = make_head(head, width, classes, generator, normal=normal)
+        if head not in HEADS:
+            raise unknown("head", head, HEADS, "docs/design.md")
+        self.head = HEADS[head](width, classes, generator, normal=normal and head == "linear")
         self._backbone_macs = forward_macs(self.backbone, sample)
 
     @property
@@ -169,6 +173,129 @@ class Classifier(Model):
         return backbone.to(memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
 
 
+class Head(nn.Module):
+    """Abstract: a last layer whose ``weight`` has one row per class.
+
+    Parameters
+    ----------
+    in_features, classes, generator
+        The number of features and of classes to begin with; what draws the weights.
+    normal
+        Whether ``weight`` is drawn from a normal distribution of standard deviation 1/√in_features,
+        instead of uniform in ±1/√in_features as `torch.nn.Linear` does.
+    """
+
+    _ROWS: tuple[str, ...] = ("weight",)
+
+    def __init__(
+        self, in_features: int, classes: int, generator: torch.Generator, *, normal: bool = False
+    ) -> None:
+        super().__init__()
+        self.in_features, self._normal = in_features, normal
+        self.weight = nn.Parameter(torch.empty(0, in_features))
+        self._add_parameters()
+        self.add_classes(classes, generator)
+
+    @property
+    def rows(self) -> Mapping[str, torch.Tensor]:
+        """The parameters with one row per class, by name."""
+        return {name: getattr(self, name) for name in self._ROWS}
+
+    def init_weights(self, generator: torch.Generator) -> None:
+        """Initialize all weights anew."""
+        self._init_rows(0, generator)
+
+    def add_classes(self, classes: int, generator: torch.Generator) -> None:
+        """Extend it to this many classes; known ones keep their weights."""
+        known = len(self.weight)
+        if classes > known:
+            self.set_classes(classes)
+            self._init_rows(known, generator)
+
+    def set_classes(self, classes: int) -> None:
+        """Give it exactly this many rows; the first ones keep their weights, others are zero."""
+        for name, before in self.rows.items():
+            rows = before.new_zeros(classes, *before.shape[1:])
+            kept = min(classes, len(before))
+            rows[:kept] = before.detach()[:kept]
+            setattr(self, name, nn.Parameter(rows))
+
+    def _add_parameters(self) -> None:
+        """Add the parameters beside ``weight``."""
+
+    def _init_rows(self, first: int, generator: torch.Generator) -> None:
+        for name, parameter in self.rows.items():
+            rows = parameter.detach()[first:]
+            if self._normal and name == "weight":
+                rows.copy_(torch.randn(rows.shape, generator=generator) * self.in_features**-0.5)
+            else:
+                draw_uniform(rows, self.in_features, generator)
+
+
+class LinearHead(Head):
+    """Logits = W x + b."""
+
+    _ROWS = ("weight", "bias")
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Return one logit per class."""
+        return functional.linear(features, self.weight, self.bias)
+
+    def _add_parameters(self) -> None:
+        self.bias = nn.Parameter(torch.empty(0))
+
+
+class CosineHead(Head):
+    """Logits = eta · cos(w, x), with one weight vector per class and one eta for all of them.
+
+    No class can win by the length of its weights, as those learned last otherwise do.
+
+    References
+    ----------
+    Hou, Pan, Loy, Wang and Lin, Learning a Unified Classifier Incrementally via Rebalancing,
+    CVPR 2019.
+    """
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Return one logit per class."""
+        return self.eta * (unit_vectors(features) @ unit_vectors(self.weight).t())
+
+    def init_weights(self, generator: torch.Generator) -> None:
+        """Initialize all weights anew, and set eta to 1."""
+        super().init_weights(generator)
+        self.eta.detach().fill_(1)
+
+    def _add_parameters(self) -> None:
+        self.eta = nn.Parameter(torch.ones(1))
+
+
+HEADS: Mapping[str, type[Head]] = {"linear": LinearHead, "cosine": CosineHead}
+
+
+def unit_vectors(vectors: torch.Tensor) -> torch.Tensor:
+    """Return rows scaled to length 1; rows that are too short to have a direction become zero.
+
+    Unlike `torch.nn.functional.normalize`, whose gradient is huge near zero, no gradient passes
+    through those.
+
+    Examples
+    --------
+    >>> unit_vectors(torch.tensor([[3.0, 4.0], [0.0, 0.0]]))
+    tensor([[0.6000, 0.8000],
+            [0.0000, 0.0000]])
+    """
+    length = vectors.norm(dim=1, keepdim=True)
+    units: torch.Tensor = vectors / length.where(length > _SHORTEST, torch.inf)
+    return units
+
+
+def draw_uniform(weights: torch.Tensor, in_features: int, generator: torch.Generator) -> None:
+    """Draw weights uniform in ±1/√in_features, as `torch.nn.Linear` does."""
+    bound = in_features**-0.5
+    # Drawn by the generator, which is the CPU's, and then copied to where the weights are.
+    weights.copy_(torch.rand(weights.shape, generator=generator) * 2 * bound - bound)
+
+
 class ImageInput(nn.Module):
     """Turns bytes (n, height, width, 3) into normalized images (n, 3, height, width).
 
@@ -233,25 +360,13 @@ def image_classifier(
     *,
     name: str,
     scale: Scale,
-    head: str = "linear",
     image_size: int | None = None,
-    weights: str | None = None,
-    convert: Callable[[Weights, nn.Module], Weights] | None = None,
-    normal: bool = False,
+    **options: Any,
 ) -> Classifier:
-    """Make a classifier of images stored as bytes."""
+    """Make a classifier of images stored as bytes; further options are those of `Classifier`."""
     preprocess = ImageInput(shape, scale, image_size, name=name)
     return Classifier(
-        make_backbone,
-        shape,
-        classes,
-        generator,
-        head=head,
-        normal=normal,
-        preprocess=preprocess,
-        weights=weights,
-        convert=convert,
-        name=name,
+        make_backbone, shape, classes, generator, preprocess=preprocess, name=name, **options
     )
 
 

@@ -8,8 +8,7 @@ import torch
 from torch import nn
 from torch.func import functional_call, grad, vmap
 
-from onward.models.classifier import Classifier
-from onward.models.heads import LinearHead
+from onward.models.classifier import Classifier, LinearHead
 from onward.models.model import Model
 from onward.models.spread import Spread
 
