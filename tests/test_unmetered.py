@@ -153,7 +153,7 @@ def test_learner_cannot_rebind_its_limits() -> None:
 def test_work_cannot_be_taken_back(work: dict[str, Any]) -> None:
     budget = Budget(LIMITS)
     budget.open(np.arange(3))
-    with pytest.raises(OnwardError, match="work as a whole number from 0 on"):
+    with pytest.raises(OnwardError, match="work as whole numbers of at least 0"):
         budget.spend(**work)
 
 

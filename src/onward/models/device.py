@@ -86,14 +86,25 @@ def autocast(device: torch.device, precision: str) -> contextlib.AbstractContext
 
 @contextlib.contextmanager
 def computing(threads: int = 1) -> Iterator[None]:
-    """Compute on so many threads, without gradients unless they are asked for."""
-    before = torch.get_num_threads()
+    """Compute on so many threads, without gradients unless they are asked for.
+
+    Numbers below 1e-38 become zero: gradients of samples that are learned are that small, and a
+    processor may compute with them ten times as slowly.
+    """
+    before, flushed = torch.get_num_threads(), _flushes_denormal()
     torch.set_num_threads(threads)
+    torch.set_flush_denormal(True)
     try:
         with torch.no_grad():
             yield
     finally:
         torch.set_num_threads(before)
+        torch.set_flush_denormal(flushed)
+
+
+def _flushes_denormal() -> bool:
+    """Whether the processor takes numbers that are too small for full precision as zero."""
+    return float(torch.tensor(1e-40) * 0.5) == 0.0
 
 
 def peak_memory(device: torch.device) -> int:
