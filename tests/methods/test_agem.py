@@ -103,6 +103,7 @@ def test_micro_batches_give_the_gradient_of_the_whole_memory(
     samples: int, cached: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = mlp((4,), 3, generator(), hidden_dim=6)
+    monkeypatch.setattr(agem, "_MICRO_BATCH_MACS", 256 * model.macs)
     model.micro_batch_size = 100 if cached else None
     inputs = torch.randn(samples, 4, generator=generator(1))
     targets = torch.randint(0, 3, (samples,), generator=generator(2))
@@ -120,7 +121,7 @@ def test_micro_batches_give_the_gradient_of_the_whole_memory(
 def test_a_loss_that_compares_samples_is_computed_on_the_whole_memory(
     cached: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agem, "_LEAST_AT_ONCE", 4)
+    monkeypatch.setattr(agem, "_MICRO_BATCH_MACS", 1)
     kind = pair_type((32, 32, 3), 64)
     images = np.random.default_rng(0).integers(0, 256, (30, 32, 32, 3), np.uint8)
     pairs = made_pairs(kind, images, [f"thing {number}" for number in range(30)])

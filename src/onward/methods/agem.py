@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from onward.models import Model
 
 
-# Micro-batches of fewer samples would cost more than they compute.
-_LEAST_AT_ONCE = 256
+# Multiply-accumulates of a micro-batch, which bound its activations: the whole memory of a probe, a
+# batch of a network.
+_MICRO_BATCH_MACS = 2**28
 
 
 class AGEM(Method):
@@ -100,12 +101,14 @@ class AGEM(Method):
     def _reference_gradient(self, model: "Model", inputs: "Tensor", targets: "Tensor") -> None:
         """Set the gradient of the memory's mean loss, computed in micro-batches.
 
-        They have the recipe's batch size, so that a large memory takes no more room than a batch.
+        Those of a network have the recipe's batch size, so that a large memory takes no more room
+        than a batch.
         A loss that compares the samples of a batch is computed on all of them at once.
         """
         import torch  # loaded when it is needed
 
-        task, size = self.setting.task, max(self.setting.recipe.batch_size, _LEAST_AT_ONCE)
+        task, recipe = self.setting.task, self.setting.recipe
+        size = max(recipe.batch_size, _MICRO_BATCH_MACS // max(model.macs, 1))
         if task.compares_samples:
             size = len(targets)
         model.zero_grad()
