@@ -13,6 +13,7 @@ from onward.methods.finetune import Finetune
 from onward.methods.lwf import LwF
 from onward.models.classifier import Classifier
 from onward.results.check import check_folder
+from onward.results.record import RunRecord
 from onward.sweep import Job, Source, bundled
 from onward.together import Variant, run_together
 from onward.turns import Event
@@ -69,16 +70,6 @@ def test_all_methods_learn_together_what_they_learn_alone(protocol: str) -> None
     _assert_as_alone(benchmark, [Variant(name) for name in fitting])
 
 
-def test_linear_probes_beside_a_cosine_head_learn_the_same_bits_as_alone() -> None:
-    variants = [Variant("finetune"), Variant("icarl_norm"), Variant("bic")]
-    together, alone = Outputs(), Outputs()
-    run_together(tiny_benchmark(), variants, watch=together)
-    for variant in variants:
-        _alone(tiny_benchmark(), variant, None, alone)
-    assert together.found.keys() == alone.found.keys()
-    assert all(np.array_equal(together.found[key], alone.found[key]) for key in alone.found)
-
-
 def test_hyperparameters_batches_and_budgets_may_differ() -> None:
     variants = [
         *RATES,
@@ -130,11 +121,31 @@ def test_shared_time_is_charged_once() -> None:
     assert sum(spent) <= whole
 
 
-@pytest.mark.parametrize("where", [("learned", 1, 1), ("tested", 2, 0), ("saved", 150, 2)])
+def _weights(record: RunRecord) -> bytes:
+    """Return the learner's arrays in the last checkpoint of a run."""
+    assert record.path is not None
+    (last,) = (record.path / "checkpoint").iterdir()
+    return (last / "learner" / "arrays.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("where", "seconds"),
+    [
+        (("learned", 1, 1), 0.0),
+        (("tested", 2, 0), 0.0),
+        (("saved", 150, 2), 0.0),
+        (("tested", 2, 0), 1e9),
+        (("saved", 13, 2), 1e9),
+        (("saved", 14, 2), 1e9),
+    ],
+)
 def test_interrupted_runs_end_as_if_nothing_had_happened(
-    tmp_path: Path, where: tuple[str, int, int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    where: tuple[str, int, int],
+    seconds: float,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One is interrupted, the others stand elsewhere; one begins only now."""
+    """One is interrupted, the others stand elsewhere."""
     kind, number, run = where
     benchmark, methods = tiny_benchmark(), ["si", "lwf", "agem"]
     variants = [Variant("si"), Variant("lwf"), Variant("agem", training={"epochs": 20})]
@@ -159,16 +170,32 @@ def test_interrupted_runs_end_as_if_nothing_had_happened(
 
     monkeypatch.setattr(GradientLearner, "save", counted)
     with pytest.raises(Stop):
-        run_together(benchmark, variants, out=out, watch=watch, checkpoint_seconds=0)
+        run_together(benchmark, variants, out=out, watch=watch, checkpoint_seconds=seconds)
     monkeypatch.undo()
-    records = run_together(benchmark, [*variants, Variant("finetune")], out=out)
-    for before, after in zip(whole, records, strict=False):
+    records = run_together(benchmark, variants, out=out)
+    for before, after in zip(whole, records, strict=True):
         assert before.path is not None
         assert after.path is not None
         assert check_folder(after.path) == []
         stored = [(record.path / "scores.jsonl").read_bytes() for record in (before, after)]
         assert stored[0] == stored[1]
-    assert records[-1].scores == onward.run(benchmark, "finetune").scores
+        assert _weights(before) == _weights(after)
+
+
+def test_a_run_that_is_resumed_beside_others_keeps_its_slot(tmp_path: Path) -> None:
+    benchmark, last = tiny_benchmark(), len(tiny_benchmark().stream(0)) - 1
+    variants = [Variant("ewc"), Variant("si"), *RATES]
+    whole = run_together(benchmark, variants, out=tmp_path / "whole")
+
+    def watch(event: Event) -> None:
+        if (event.kind, event.period, event.spec.method) == ("learned", last, "si"):
+            raise Stop
+
+    with pytest.raises(Stop):
+        run_together(benchmark, variants, out=tmp_path / "cut", watch=watch)
+    # Only one of those that are behind, beside a run that begins now.
+    records = run_together(benchmark, [Variant("lwf"), variants[1]], out=tmp_path / "cut")
+    assert _weights(records[1]) == _weights(whole[1])
 
 
 def _job(method: str = "finetune", seed: int = 0, protocol: str = "iid", **training: Any) -> Job:

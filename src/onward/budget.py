@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +91,7 @@ of learn), found 4. Spend less, or give the run a larger budget
         self.sample_bytes = sample_bytes
         self._shown: Rows = np.empty(0, np.int64)
         self._spent: dict[str, float] = {}
-        self.checkpoint: Callable[[Any], None] = lambda learner: None
+        self.checkpoint: Callable[..., None] = lambda learner, **_: None
         self.charge: Callable[[float], None] = lambda share: None
 
     @property

@@ -389,7 +389,9 @@ class Loop:
         self.budget.open(np.concatenate(rows), already_spent=spent)
         inside = Progress(period=period.index, learned=part.start, inside_call=True)
         # On resume the call is made again, so it must find what was held when it began.
-        self.budget.checkpoint = lambda learner: self._save_if_due(inside, held_before)
+        self.budget.checkpoint = lambda learner, must=False: self._save_if_due(
+            inside, held_before, must=must
+        )
         call = Call(self.budget)
         complete = None
         if self.stream.complete is not None:
@@ -444,8 +446,10 @@ class Loop:
         exam = Exam.sit(self.learner, self.stream, due, classes, self.benchmark.task)
         return exam, self.crew.tell(lambda: exam.scores(period.index, pooled=pooled))
 
-    def _save_if_due(self, progress: Progress, held: Rows) -> None:
-        if time.monotonic() - self.saved_at >= self.checkpoint_seconds:
+    def _save_if_due(self, progress: Progress, held: Rows, *, must: bool = False) -> None:
+        """Save when the time has come, or if the run `must` be saved to be resumed exactly."""
+        due = time.monotonic() - self.saved_at >= self.checkpoint_seconds
+        if due or (must and self.lasting):
             self._save(progress, held)
 
     def _save(self, progress: Progress, held: Rows) -> None:

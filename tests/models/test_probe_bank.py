@@ -19,7 +19,7 @@ def _sum_of_products(outputs: torch.Tensor, gradient: torch.Tensor) -> torch.Ten
 
 
 def test_probes_in_a_bank_have_the_gradients_of_autograd() -> None:
-    wide, alone = _probes(3, 5, 17), _probes(3, 5, 17)
+    wide, alone = _probes(5, 5, 5), _probes(5, 5, 5)
     bank = ProbeBank(wide)
     for size in (4, 9, 2):
         inputs = torch.randn(size, 7)
@@ -42,8 +42,8 @@ def test_probes_in_a_bank_have_the_gradients_of_autograd() -> None:
 
 
 def test_a_loss_may_use_the_parameters_of_a_probe_directly() -> None:
-    (wide, _), (alone, _) = _probes(3, 4), _probes(3, 4)
-    bank = ProbeBank([wide, _probes(2)[0]])
+    (wide, other), (alone, _) = _probes(3, 3), _probes(3, 3)
+    bank = ProbeBank([wide, other])
     inputs = torch.randn(5, 7)
     bank.forward(inputs)
     for probe, outputs in ((wide, bank.outputs(0)), (alone, alone(inputs))):
@@ -58,7 +58,7 @@ def test_a_loss_may_use_the_parameters_of_a_probe_directly() -> None:
 
 
 def test_a_probe_keeps_its_weights_when_the_bank_releases_it() -> None:
-    probes = _probes(3, 4)
+    probes = _probes(3, 3)
     bank = ProbeBank(probes)
     probes[0].head.weight.detach()[1] = 5.0
     bank.release()
@@ -72,8 +72,10 @@ def test_a_probe_keeps_its_weights_when_the_bank_releases_it() -> None:
 
 
 class _SumOfOutputs:
-    def losses_of_heads(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        return outputs.sum((1, 2))
+    def losses_of_heads(
+        self, outputs: torch.Tensor, targets: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        return outputs.sum((1, 2)), torch.ones_like(outputs)
 
 
 @pytest.mark.parametrize("at_once", [False, True])
@@ -84,7 +86,7 @@ def test_a_replaced_gradient_does_not_persist_to_the_next_step(at_once: bool) ->
     for _ in range(2):
         bank.forward(inputs)
         if at_once:
-            bank.backward_of_heads((0, 1), _SumOfOutputs(), torch.zeros(3, dtype=torch.long))
+            bank.backward_of_heads(_SumOfOutputs(), torch.zeros(3, dtype=torch.long))
         for place in range(2):
             outputs = bank.outputs(place)
             if not at_once:
@@ -109,8 +111,9 @@ def test_a_loss_that_raises_leaves_the_gradients_of_the_others() -> None:
 
 
 def test_models_with_one_key_share_more_than_the_batch() -> None:
-    probe, other = _probes(2, 3)
+    probe, other, larger = _probes(2, 2, 3)
     assert bank_key(probe) == bank_key(other)
+    assert bank_key(probe) != bank_key(larger)
     assert bank_key(probe) != bank_key(_probes(2, width=5)[0])
     for model in (made("linear-cosine"), mlp((7,), 2, generator())):
         assert bank_key(model) is None

@@ -45,7 +45,7 @@ def resumed_outputs_of(
     method has come to have a memory, a teacher or a penalty. It may be resumed on another device.
     """
 
-    def save_if_due(loop: Loop, progress: Progress, held: Rows) -> None:
+    def save_if_due(loop: Loop, progress: Progress, held: Rows, *, must: bool = False) -> None:
         learner: Any = loop.learner
         trainer = learner._trainer
         if trainer is not None and learner._calls == call and 2 * trainer.done >= trainer.total:

@@ -137,9 +137,9 @@ class Observed(Wrapper):
         before = digest(view.rows, view.labels, log.column[shown])
         checkpoint = budget.checkpoint
 
-        def unseen(learner: Learner) -> None:
+        def unseen(learner: Learner, **options: bool) -> None:
             with log.audit.paused():
-                checkpoint(learner)
+                checkpoint(learner, **options)
 
         budget.checkpoint = unseen
         held_before = budget.held

@@ -36,21 +36,31 @@ class OneLabel(AsTested):
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return the mean cross-entropy."""
-        # As one head of several: methods learn the same bits alone and side by side.
-        return self.losses_of_heads(outputs.t().unsqueeze(0), targets)[0]
-
-    def losses_of_heads(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
-        """Return the mean cross-entropy of each head, given outputs (head, class, sample)."""
         from torch.nn.functional import cross_entropy  # loaded when it is needed
 
-        heads, classes, _ = outputs.shape
-        if not samples_last_is_fast(outputs):
-            rows = outputs.transpose(1, 2).reshape(-1, classes)
-            each = cross_entropy(rows, targets.repeat(heads), reduction="none")
-            return each.view(heads, -1).mean(1)
-        if heads == 1:
-            return cross_entropy(outputs, targets.unsqueeze(0)).unsqueeze(0)
-        return cross_entropy(outputs, targets.expand(heads, -1), reduction="none").mean(1)
+        if outputs.device.type != "cpu":
+            return cross_entropy(outputs, targets)
+        # A CPU normalizes few classes several times as fast along the samples.
+        return cross_entropy(outputs.t().unsqueeze(0), targets.unsqueeze(0))
+
+    def losses_of_heads(self, outputs: "Tensor", targets: "Tensor") -> "tuple[Tensor, Tensor]":
+        """Return the mean cross-entropy of each head, and the gradient at the outputs.
+
+        The gradient of a cross-entropy is the softmax less the one-hot target: in this form it
+        takes a third of the time that autograd takes for many heads.
+
+        Parameters
+        ----------
+        outputs
+            Logits (head, class, sample).
+        targets
+            A class index per sample.
+        """
+        index = targets.expand(len(outputs), 1, -1)
+        losses = -outputs.log_softmax(1).gather(1, index).mean((1, 2))
+        gradient = outputs.softmax(1)
+        gradient.scatter_add_(1, index, gradient.new_tensor(-1.0).expand(index.shape))
+        return losses, gradient.div_(len(targets))
 
     def distillation_loss(
         self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0
@@ -122,11 +132,3 @@ class OneLabel(AsTested):
             "accuracy": float(right.mean()),
             CLASS_MEAN: float(np.nanmean(per_class)),
         }
-
-
-def samples_last_is_fast(outputs: "Tensor") -> bool:
-    """Whether a cross-entropy is fastest over (class, sample), as on a CPU.
-
-    A GPU adds up such losses in no fixed order.
-    """
-    return outputs.device.type == "cpu"

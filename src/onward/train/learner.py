@@ -3,7 +3,7 @@
 import contextlib
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +16,7 @@ from onward.errors import DamagedFolderError, OnwardError
 from onward.models import MODELS, find_model
 from onward.models.device import require_precision, resolve_device
 from onward.models.model import Model, set_weights
+from onward.models.probe_bank import Slot
 from onward.models.spread import Spread
 from onward.results.state import load_state, save_state
 from onward.saved import to_arrays, to_tensors
@@ -23,7 +24,8 @@ from onward.seeds import Draws, draws
 from onward.train.loading import computing_on
 from onward.train.method import Method
 from onward.train.predicted import predicted
-from onward.train.trainer import Trainer, train_together
+from onward.train.shared_runs import train_together
+from onward.train.trainer import Trainer
 from onward.train.validation import Validation
 from onward.train.weight_average import WeightAverage
 from onward.types import Array, Setting, View
@@ -94,6 +96,7 @@ class GradientLearner:
             "classes": self._model.classes,
             "model": to_arrays(self._model.state_dict()),
             "average": {} if self._average is None else to_arrays(self._average.weights),
+            "slot": list(astuple(trainer.slot)) if trainer and trainer.slot else None,
             "scaler": {} if trainer is None else trainer.scaler.state_dict(),
             "validation": {} if trainer is None else trainer.validation.state(),
             "optimizer": to_arrays(
@@ -163,7 +166,8 @@ class GradientLearner:
             optimizer_state=to_tensors(before["optimizer"]) if before else self._optimizer_state,
             scaler_state=before["scaler"] if before else {},
             average=self._average,
-            after_step=partial(budget.checkpoint, self),
+            slot=Slot(*(before.get("slot") or ())) if before else None,
+            checkpoint=partial(budget.checkpoint, self),
         )
         return self._trainer
 

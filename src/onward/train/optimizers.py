@@ -4,8 +4,6 @@ What is added to it here: rows that are frozen, a state that is saved by the nam
 and parameters that grow between two calls of `learn`.
 """
 
-import collections
-import copy
 import functools
 import importlib
 import inspect
@@ -16,12 +14,15 @@ import torch
 from torch import nn
 
 from onward.errors import OnwardError, unknown
+from onward.models.probe_bank import ProbeBank
 from onward.train.recipe import Recipe
 
 # Their steps compute the loss again, or take gradients of another kind.
 _UNSUITABLE = ("lbfgs", "sparseadam")
 # Keyword arguments that a recipe has fields of its own for.
 FIELDS = ("lr", "momentum", "betas", "eps", "weight_decay")
+# Options of SGD that `RowwiseSGD` does not have.
+_NOT_ROWWISE = ("dampening", "nesterov", "maximize", "differentiable")
 
 
 @functools.cache
@@ -141,7 +142,13 @@ class ModelOptimizer:
 
         A scaler of losses leaves out steps whose gradient is infinite, and takes a smaller scale.
         """
-        self.prepare(lr)
+        for parameter in self._named.values():
+            grad = parameter.grad
+            if grad is not None and grad.stride() != parameter.stride():
+                parameter.grad = _laid_out(grad, parameter)
+        self.clip_gradients()
+        for group in self.torch.param_groups:
+            group["lr"] = lr
         if not self._frozen:
             self._update(scaler)
             return
@@ -152,20 +159,32 @@ class ModelOptimizer:
             self._named[name][: len(rows)] = rows
 
     @property
-    def is_plain(self) -> bool:
-        """Whether a step is a step of torch's optimizer and nothing else."""
-        return not self._frozen
+    def is_plain_sgd(self) -> bool:
+        """Whether a step is that of SGD, of all rows, as `RowwiseSGD` takes it."""
+        return (
+            type(self.torch) is torch.optim.SGD
+            and not self._frozen
+            and not any(self.torch.param_groups[0][name] for name in _NOT_ROWWISE)
+        )
 
-    def prepare(self, lr: float) -> None:
-        """Clip the gradients and set the learning rate."""
-        for parameter in self._named.values():
-            grad = parameter.grad
-            if grad is not None and grad.stride() != parameter.stride():
-                parameter.grad = _laid_out(grad, parameter)
+    def clip_gradients(self) -> None:
+        """Scale the gradients down to the largest norm that is allowed."""
         if self._clip is not None:
             nn.utils.clip_grad_norm_(self._named.values(), self._clip)
-        for group in self.torch.param_groups:
-            group["lr"] = lr
+
+    def group_of(self, name: str) -> dict[str, Any]:
+        """Return the options of torch's optimizer for one parameter."""
+        parameter = self._named[name]
+        return next(
+            group
+            for group in self.torch.param_groups
+            if any(other is parameter for other in group["params"])
+        )
+
+    def state_of(self, name: str) -> dict[str, Any]:
+        """Return the state of torch's optimizer for one parameter, which may be changed."""
+        found: dict[str, Any] = self.torch.state[self._named[name]]
+        return found
 
     def _update(self, scaler: torch.amp.GradScaler | None) -> None:
         if scaler is None or not scaler.is_enabled():
@@ -212,38 +231,63 @@ class ModelOptimizer:
         self.torch.load_state_dict(packed)
 
 
-class CombinedOptimizer:
-    """Several optimizers of one class as one with all their parameter groups: one step for all.
+class RowwiseSGD:
+    """`torch.optim.SGD` for all probes of a `ProbeBank`, each with options of its own.
 
-    The groups and states are those of the single optimizers, which see every change.
+    One update of the wide tensors of the bank, with a column of learning rates, takes a third of
+    the time of one call of the fused kernel per probe. Momentum is saved by the optimizer of each
+    probe, as part of a wide tensor.
+
+    Parameters
+    ----------
+    optimizers
+        One per probe, in the order of the bank; each of them `is_plain_sgd`.
+    bank
+        Has the parameters and gradients.
     """
 
-    def __init__(self, optimizers: Sequence[ModelOptimizer]) -> None:
-        self._optimizers = optimizers
-        self._torch = copy.copy(optimizers[0].torch)
-        self._torch.param_groups = [
-            group for each in optimizers for group in each.torch.param_groups
-        ]
-        self._torch.state = collections.defaultdict(dict)
-        for each in optimizers:
-            self._torch.state.update(each.torch.state)
-            each.torch.state = self._torch.state
+    def __init__(self, optimizers: Sequence[ModelOptimizer], bank: ProbeBank) -> None:
+        self._optimizers, self._slots = optimizers, bank.slots
+        self._lrs: Sequence[float] = ()
+        self._wide = []
+        for name, (wide, grad) in bank.wide.items():
+            groups = [each.group_of(f"head.{name}") for each in optimizers]
+            decay, momentum = (
+                self._per_slot([group[option] for group in groups], wide)
+                for option in ("weight_decay", "momentum")
+            )
+            buffer = self._momentum_buffer(f"head.{name}", wide) if momentum.any() else None
+            self._wide.append((wide, grad, decay if decay.any() else None, momentum, buffer))
 
+    @torch.no_grad()
     def step(self, lrs: Sequence[float]) -> None:
         """Take a step of each optimizer with its learning rate."""
-        for each, lr in zip(self._optimizers, lrs, strict=True):
-            each.prepare(lr)
-        self._torch.step()
+        for each in self._optimizers:
+            each.clip_gradients()
+        if lrs != self._lrs:
+            self._lrs = lrs
+            self._rates = [self._per_slot(lrs, wide) for wide, *_ in self._wide]
+        for (wide, grad, decay, momentum, buffer), lr in zip(self._wide, self._rates, strict=True):
+            update = grad if decay is None else torch.addcmul(grad, wide, decay)
+            if buffer is not None:
+                update = torch.addcmul(update, buffer, momentum, out=buffer)
+            wide.addcmul_(update, lr, value=-1)
 
+    def _per_slot(self, values: Sequence[float], wide: torch.Tensor) -> torch.Tensor:
+        """Return a number per slot, to be multiplied with a wide tensor."""
+        found = torch.zeros(len(wide))
+        found[[slot.place for slot in self._slots]] = torch.tensor(values)
+        return found.view(-1, *[1] * (wide.ndim - 1)).to(wide.device)
 
-def combine_optimizers(optimizers: Sequence[ModelOptimizer]) -> CombinedOptimizer | None:
-    """Return several optimizers as one; None where one does more, or they are of other classes."""
-    kinds = {type(each.torch) for each in optimizers}
-    # Other optimizers than torch's may look at all parameters together, as LAMB's clipping does.
-    known = len(kinds) == 1 and next(iter(kinds)).__module__.startswith("torch.optim.")
-    if not known or len(optimizers) == 1 or not all(each.is_plain for each in optimizers):
-        return None
-    return CombinedOptimizer(optimizers)
+    def _momentum_buffer(self, name: str, wide: torch.Tensor) -> torch.Tensor:
+        """Return the momentum of all probes; it is zero where there was none yet."""
+        buffer = torch.zeros_like(wide)
+        for each, slot in zip(self._optimizers, self._slots, strict=True):
+            state = each.state_of(name)
+            if (before := state.get("momentum_buffer")) is not None:
+                buffer[slot.place] = before
+            state["momentum_buffer"] = buffer[slot.place]
+        return buffer
 
 
 def _grown(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:

@@ -1,26 +1,23 @@
-"""Training: one call of `learn` by mini-batches, or several calls that see the same batches."""
+"""Training: the steps of one call of `learn`."""
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
-from onward.budget import Budget, working
+from onward.budget import Budget
 from onward.crew import contained
 from onward.errors import BudgetSpentError, DivergedError
 from onward.models.device import explained
 from onward.models.model import Model
-from onward.models.probe_bank import LossesOfHeads, ProbeBank, bank_key
-from onward.models.spread import OwnRows
-from onward.pairs import as_bytes
+from onward.models.probe_bank import Slot
 from onward.seeds import Draws, draws
-from onward.train.loading import BatchReader, BatchSampler, batches
+from onward.train.loading import BatchSampler
 from onward.train.method import Batch, Method, TrainingSet, require_scalar
-from onward.train.optimizers import ModelOptimizer, combine_optimizers
+from onward.train.optimizers import ModelOptimizer
 from onward.train.recipe import Recipe
 from onward.train.validation import Validation
 from onward.train.weight_average import WeightAverage
@@ -51,8 +48,10 @@ class Trainer:
         The state of the gradient scaler, of a call that is resumed.
     average
         The moving average of the weights, where there is one.
-    after_step
-        Called after every step, when the state of the run can be saved.
+    slot
+        Where a linear probe is in a bank of probes, of a call that is resumed.
+    checkpoint
+        Called after every step, when the state of the run can be saved: with ``must=True``, it is.
     """
 
     def __init__(
@@ -70,12 +69,14 @@ class Trainer:
         optimizer_state: dict[str, torch.Tensor],
         scaler_state: dict[str, Any],
         average: WeightAverage | None,
-        after_step: Callable[[], None],
+        slot: Slot | None,
+        checkpoint: Callable[..., None],
     ) -> None:
         self.method, self.model, self.training = method, model, training
         self.key, self.done = key, done
         self.batch_size, self.augment = training.batch or recipe.batch_size, recipe.augment
-        self.budget, self._recipe, self._after_step = budget, recipe, after_step
+        self.budget, self._recipe, self._checkpoint = budget, recipe, checkpoint
+        self.slot = slot
         self.validation, self._epochs = validation, epochs
         budget.declare(parameters=model.size)
         parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
@@ -162,7 +163,7 @@ class Trainer:
         self.done += 1
         if self.done % self.sampler.per_epoch == 0:
             self.validation.evaluate()
-        self._save_if_due()
+        self._save()
 
     def spend(self, rows: Rows, num_new: int) -> None:
         """Charge the next step, and the rows that it reads, to the budget."""
@@ -181,6 +182,15 @@ class Trainer:
         if self.failed is None and not all(math.isfinite(float(w.sum())) for w in weights):
             self.fail(self._divergence("a weight"))
         return self.failed
+
+    def take_slot(self, slot: Slot) -> None:
+        """Train in this slot of a bank of linear probes through the whole call of `learn`.
+
+        It is saved before the first step: a run that is resumed alone trains in the same slot.
+        """
+        self.slot = slot
+        if slot.slots > 1:
+            self._save(must=True)
 
     @property
     def uses_task_loss(self) -> bool:
@@ -207,11 +217,11 @@ class Trainer:
     def makes_same_updates(self, other: "Trainer") -> bool:
         """Whether another one that sees the same batches will make the same updates."""
         return (
-            self.method.is_plain_finetuning
-            and other.method.is_plain_finetuning
+            (self.total, self.lr) == (other.total, other.lr)
             and self._recipe == other._recipe
+            and self.method.is_plain_finetuning
+            and other.method.is_plain_finetuning
             and self.method.setting.task == other.method.setting.task
-            and (self.total, self.lr) == (other.total, other.lr)
             and not (self.validation.asked or other.validation.asked)
             and self.method.frozen_rows(self.model) == other.method.frozen_rows(other.model)
             and all(
@@ -231,7 +241,7 @@ class Trainer:
                 mine[name].copy_(values)
         self.optimizer.copy_state(other.optimizer)
         self.done += 1
-        self._save_if_due()
+        self._save()
 
     @property
     def _tensors(self) -> tuple[dict[str, torch.Tensor], ...]:
@@ -262,10 +272,10 @@ class Trainer:
             torch.manual_seed(seed)
             yield
 
-    def _save_if_due(self) -> None:
+    def _save(self, **options: bool) -> None:
         """Save the run where that is due; the step is done, whether or not that fails."""
         try:
-            self._after_step()
+            self._checkpoint(**options)
         except Exception as error:  # noqa: BLE001 (`failure` returns it)
             self.fail(error)
 
@@ -293,196 +303,6 @@ class Trainer:
                 "smaller batch"
             )
         return steps_paid
-
-
-def train_together(trainers: Sequence[Trainer]) -> None:
-    """Train every call of `learn` to its end; those that see the same batches share them.
-
-    Which ones do is found by comparing, so no method needs to know of it.
-    """
-    while waiting := [trainer for trainer in trainers if trainer.has_steps]:
-        alike = [trainer for trainer in waiting if trainer.sees_same_batches(waiting[0])]
-        # After an interruption some may be ahead: the others catch up with them first.
-        step = min(trainer.done for trainer in alike)
-        level = [trainer for trainer in alike if trainer.done == step]
-        ahead = [trainer.done for trainer in alike if trainer.done > step]
-        with working([trainer.budget for trainer in level]):
-            _train_on_same_batches(level, min([trainer.total for trainer in level] + ahead))
-
-
-def _train_on_same_batches(level: Sequence[Trainer], until: int) -> None:
-    """Train calls that are at one step and see the same batches, up to a later step.
-
-    It ends before that where one of them fails, which will have no steps left.
-    """
-    first, *others = level
-    training, device = first.training, first.model.device
-    shared = all(trainer.method.is_plain_finetuning for trainer in level)
-    reader = BatchReader(training, first.batch_size, first.augment, first.key, shared=shared)
-    labels, rows = torch.tensor(training.view.labels), training.view.rows
-    loaded = batches(
-        partial(_read_batch, reader),
-        ((step, first.sampler[step]) for step in range(first.done, until)),
-        until - first.done,
-        device,
-        in_memory=reader.in_memory,
-    )
-    runs = _SharedRuns(level)
-    try:
-        while first.done < until:
-            try:
-                (step, positions), inputs = next(loaded)
-                num_new = int(np.count_nonzero(positions < training.epoch))
-                # Batches that were read ahead and are not used cost nothing.
-                first.spend(rows[positions], num_new)
-                targets = labels.index_select(0, torch.from_numpy(positions))
-                targets = reader.labels(step, targets, inputs.shape[-2]).to(device)
-            except Exception as error:  # noqa: BLE001 (`failure` returns it)
-                first.fail(error)
-                return  # the others have not paid for this step yet: one of them reads the batch
-            for trainer in others:
-                try:
-                    trainer.spend(rows[positions], num_new)
-                except Exception as error:  # noqa: BLE001 (`failure` returns it)
-                    trainer.fail(error)
-            if any(trainer.failed is not None for trainer in others):
-                # The rest have paid for this step, and take it.
-                runs.release()
-                runs = _SharedRuns([each for each in level if each.failed is None])
-            whole = OwnRows(inputs, len(positions)) if reader.shared else inputs
-            runs.step(whole, targets, num_new, positions)
-            if any(trainer.failed is not None for trainer in level):
-                return
-    finally:
-        loaded.close()
-        runs.release()
-
-
-def _read_batch(reader: BatchReader, batch: tuple[int, Rows]) -> torch.Tensor:
-    """Return the inputs of a batch; a function of the module, which data workers can be sent."""
-    return torch.from_numpy(as_bytes(reader(*batch)))
-
-
-class _SharedRuns:
-    """Runs that train on the same batches.
-
-    Several methods begin alike: of the runs that would make the same updates, one is trained and
-    the others copy it. Linear probes are trained as one wide layer.
-    """
-
-    def __init__(self, level: Sequence[Trainer]) -> None:
-        self._copies: dict[Trainer, list[Trainer]] = {}
-        for trainer in level:
-            same = (other for other in self._copies if trainer.makes_same_updates(other))
-            if (trained := next(same, None)) is None:
-                self._copies[trainer] = []
-            else:
-                self._copies[trained].append(trainer)
-        probes: dict[Hashable, list[Trainer]] = {}
-        self._alone: list[Trainer] = []
-        for trainer in self._copies:
-            key = bank_key(trainer.model)
-            (self._alone if key is None else probes.setdefault(key, [])).append(trainer)
-        self._probes = [_ProbeRuns(group) for group in probes.values()]
-
-    def step(self, inputs: Any, targets: torch.Tensor, num_new: int, positions: Rows) -> None:
-        """Take one step of each run; where one raises an exception, the others take theirs."""
-        before = [trainer.done for trainer in self._copies]
-        for group in self._probes:
-            group.step(inputs, targets, num_new, positions)
-        for trainer in self._alone:
-            try:
-                trainer.step(inputs, targets, num_new, positions)
-            except Exception as error:  # noqa: BLE001 (`failure` returns it)
-                trainer.fail(error)
-        for done, (trainer, copies) in zip(before, self._copies.items(), strict=True):
-            for copy in copies:
-                if trainer.done > done:
-                    copy.copy_step(trainer)
-                else:  # a step that is the same for all of them fails for all of them
-                    copy.failed = trainer.failed
-
-    def release(self) -> None:
-        """Give every model parameters of its own again."""
-        for group in self._probes:
-            group.bank.release()
-
-
-class _ProbeRuns:
-    """Runs whose models are linear probes: one bank, and one optimizer step for all of them."""
-
-    def __init__(self, runs: Sequence[Trainer]) -> None:
-        self._runs = runs
-        self.bank = ProbeBank([run.model for run in runs])
-        self._optimizers = combine_optimizers([run.optimizer for run in runs])
-        # Runs whose losses are computed in one call: those of one task and number of classes.
-        self._same_loss: dict[tuple[LossesOfHeads, int], tuple[int, ...]] = {}
-        for place, run in enumerate(runs):
-            task = run.method.setting.task
-            if run.uses_task_loss and isinstance(task, LossesOfHeads):
-                key = task, run.model.classes
-                self._same_loss[key] = (*self._same_loss.get(key, ()), place)
-        self._need_batch = {place for place, run in enumerate(runs) if run.needs_batch}
-
-    def step(self, inputs: torch.Tensor, targets: torch.Tensor, num_new: int, rows: Rows) -> None:
-        """Take one step of each run."""
-        lrs = [run.lr for run in self._runs]
-        used = slice(num_new) if self._runs[0].training.separate_replay else slice(None)
-        self.bank.forward(inputs[used])
-        finished = self._same_losses(targets[used])
-        changed: list[tuple[Trainer, Batch]] = []
-        for place in range(len(self._runs)):
-            if place in finished and place not in self._need_batch:
-                continue
-            run = self._runs[place]
-            try:
-                outputs = self.bank.outputs(place)
-                batch = Batch(run.model, inputs, outputs, targets, num_new, rows, lrs[place])
-                if place not in finished:
-                    with torch.enable_grad():
-                        loss = require_scalar(run.method.compute_loss(batch))
-                    if run.check_finite(loss):
-                        self.bank.backward(place, loss)
-                changed.append((run, batch))
-            except Exception as error:  # noqa: BLE001 (`failure` returns it)
-                run.fail(error)
-        self.bank.finish_backward()
-        for run, batch in changed:
-            if run.failed is None:
-                try:
-                    run.after_backward(batch)
-                except Exception as error:  # noqa: BLE001 (`failure` returns it)
-                    run.fail(error)
-        self._update(lrs)
-
-    def _same_losses(self, targets: torch.Tensor) -> set[int]:
-        """Compute losses and gradients of runs with the task's loss, and return their places."""
-        finished: set[int] = set()
-        for (task, _), places in self._same_loss.items():
-            try:
-                losses = self.bank.backward_of_heads(places, task, targets)
-            except Exception:  # noqa: BLE001 (each run then meets the error by itself)
-                continue
-            finished.update(places)
-            for place, loss in zip(places, losses, strict=True):
-                self._runs[place].check_finite(loss)
-        return finished
-
-    def _update(self, lrs: Sequence[float]) -> None:
-        """Take the optimizer steps of all runs that have not failed."""
-        combined = None
-        if all(run.failed is None for run in self._runs):
-            combined = self._optimizers
-        if combined is not None:
-            combined.step(lrs)
-        for run, lr in zip(self._runs, lrs, strict=True):
-            if run.failed is None:
-                try:
-                    if combined is None:
-                        run.optimizer.step(lr)
-                    run.finish_step()
-                except Exception as error:  # noqa: BLE001 (`failure` returns it)
-                    run.fail(error)
 
 
 def _overrides(method: Method, name: str) -> bool:

@@ -1,0 +1,76 @@
+"""Linear probes side by side learn what each of them learns by the plain training step."""
+
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from onward.checks import tiny_benchmark
+from onward.methods import METHODS
+from onward.together import Variant, run_together
+from onward.turns import Event
+from onward.types import Array
+
+OPTIONS: list[dict[str, Any]] = [
+    {"momentum": 0.0},
+    {"momentum": 0.9},
+    {"momentum": 0.9, "weight_decay": 0.05},
+    {"momentum": 0.9, "weight_decay": 0.05, "no_decay": True},
+    {"momentum": 0.9, "nesterov": True},
+    {"momentum": 0.9, "dampening": 0.5},
+    {"maximize": True, "lr": 1e-3},
+    {"grad_clip_norm": 0.1},
+    {"momentum": 0.9, "keep_optimizer_state": True, "ema_decay": 0.9},
+    {"schedule": "cosine", "warmup_steps": 3, "next_lr": 0.02},
+    {"optimizer": "adam"},
+    {"optimizer": "adamw", "weight_decay": 0.1, "amsgrad": True},
+    {"optimizer": "rmsprop"},
+    {"precision": "bf16"},
+]
+
+
+def outputs_of(variants: list[Variant]) -> list[Array]:
+    """Return what each run predicts after each period, in the order of the variants."""
+    found: dict[str, list[Array]] = {}
+
+    def watch(event: Event) -> None:
+        if event.kind == "tested":
+            found.setdefault(event.spec.hash, []).append(np.array(event.outputs))
+
+    records = run_together(tiny_benchmark(), variants, watch=watch)
+    return [np.concatenate([o.ravel() for o in found[record.spec.hash]]) for record in records]
+
+
+def require_as_in_a_plain_step(variants: list[Variant]) -> None:
+    together = outputs_of(variants)
+    with mock.patch("onward.train.shared_runs.bank_key", return_value=None):
+        alone = [outputs_of([variant])[0] for variant in variants]
+    for found, expected in zip(together, alone, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("training", OPTIONS, ids=str)
+def test_probes_side_by_side_follow_the_plain_step_for_each_optimizer_option(
+    training: dict[str, Any],
+) -> None:
+    lr = training.get("lr", 0.05)
+    require_as_in_a_plain_step(
+        [
+            Variant("finetune", training={**training, "lr": lr}),
+            Variant("finetune", training={**training, "lr": lr / 2}),
+            Variant("lwf", training={**training, "lr": lr}),
+            Variant("ewc", training={**training, "lr": lr}),
+        ]
+    )
+
+
+def test_options_may_differ_side_by_side() -> None:
+    require_as_in_a_plain_step([Variant("finetune", training=training) for training in OPTIONS])
+
+
+def test_methods_with_losses_and_gradients_of_their_own_follow_the_plain_step() -> None:
+    lacking = tiny_benchmark().lacking
+    names = [n for n, card in METHODS.items() if card.misfit(*lacking) is None]
+    assert len(names) > 15
+    require_as_in_a_plain_step([Variant(name) for name in names])
