@@ -318,6 +318,11 @@ class BatchReader:
         """Whether reading is no more than a copy."""
         return self._reader.in_memory and self._augment == "none"
 
+    def read_step(self, step_and_positions: tuple[int, Rows]) -> torch.Tensor:
+        """Return the inputs of a step as a tensor: an item of the loader, also in its workers."""
+        found = self(*step_and_positions)
+        return torch.from_numpy(found if found.dtype.names is None else as_bytes(found))
+
     def __call__(self, step: int, positions: Rows) -> Array:
         """Return the inputs at these positions."""
         share = crew().share(len(positions)) if self.shared else slice(0, len(positions))

@@ -1,17 +1,12 @@
 """Several calls of `learn` at once: those that see the same batches read them once."""
 
 from collections.abc import Hashable, Sequence
-from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 
 from onward.budget import working
 from onward.models.probe_bank import LossesOfHeads, ProbeBank, Slot, bank_key
-from onward.models.spread import OwnRows
-from onward.pairs import as_bytes
-from onward.train.loading import BatchReader, batches
 from onward.train.method import Batch, require_scalar
 from onward.train.optimizers import RowwiseSGD
 from onward.train.trainer import Trainer
@@ -31,7 +26,10 @@ def train_together(trainers: Sequence[Trainer]) -> None:
         level = [trainer for trainer in alike if trainer.done == step]
         ahead = [trainer.done for trainer in alike if trainer.done > step]
         with working([trainer.budget for trainer in level]):
-            _train_on_same_batches(level, min([trainer.total for trainer in level] + ahead))
+            if len(alike) == 1 and _bank_key(alike[0]) is None:
+                alike[0].train()
+            else:
+                _train_on_same_batches(level, min([trainer.total for trainer in level] + ahead))
 
 
 def _train_on_same_batches(level: Sequence[Trainer], until: int) -> None:
@@ -40,51 +38,32 @@ def _train_on_same_batches(level: Sequence[Trainer], until: int) -> None:
     It ends before that where one of them fails, which will have no steps left.
     """
     first, *others = level
-    training, device = first.training, first.model.device
     shared = all(trainer.method.is_plain_finetuning for trainer in level)
-    reader = BatchReader(training, first.batch_size, first.augment, first.key, shared=shared)
-    labels, rows = torch.tensor(training.view.labels), training.view.rows
-    loaded = batches(
-        partial(_read_batch, reader),
-        ((step, first.sampler[step]) for step in range(first.done, until)),
-        until - first.done,
-        device,
-        in_memory=reader.in_memory,
-    )
+    loaded = first.batches(until, shared=shared)
     runs = _SharedRuns(level)
     try:
         while first.done < until:
             try:
-                (step, positions), inputs = next(loaded)
-                num_new = int(np.count_nonzero(positions < training.epoch))
-                # Batches that were read ahead and are not used cost nothing.
-                first.spend(rows[positions], num_new)
-                targets = labels.index_select(0, torch.from_numpy(positions))
-                targets = reader.labels(step, targets, inputs.shape[-2]).to(device)
+                inputs, targets, num_new, positions = next(loaded)
+                first.spend(positions, num_new)
             except Exception as error:  # noqa: BLE001 (`failure` returns it)
                 first.fail(error)
                 return  # the others have not paid for this step yet: one of them reads the batch
             for trainer in others:
                 try:
-                    trainer.spend(rows[positions], num_new)
+                    trainer.spend(positions, num_new)
                 except Exception as error:  # noqa: BLE001 (`failure` returns it)
                     trainer.fail(error)
             if any(trainer.failed is not None for trainer in others):
                 # The rest have paid for this step, and take it.
                 runs.release()
                 runs = _SharedRuns([each for each in level if each.failed is None])
-            whole = OwnRows(inputs, len(positions)) if reader.shared else inputs
-            runs.step(whole, targets, num_new, positions)
+            runs.step(inputs, targets, num_new, positions)
             if any(trainer.failed is not None for trainer in level):
                 return
     finally:
         loaded.close()
         runs.release()
-
-
-def _read_batch(reader: BatchReader, batch: tuple[int, Rows]) -> torch.Tensor:
-    """Return the inputs of a batch; a function of the module, which data workers can be sent."""
-    return torch.from_numpy(as_bytes(reader(*batch)))
 
 
 def _take_slots(trainers: Sequence[Trainer]) -> None:

@@ -1,8 +1,8 @@
 """Training: the steps of one call of `learn`."""
 
+import contextlib
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from onward.errors import BudgetSpentError, DivergedError
 from onward.models.device import explained
 from onward.models.model import Model
 from onward.models.probe_bank import Slot
+from onward.models.spread import OwnRows
 from onward.seeds import Draws, draws
-from onward.train.loading import BatchSampler
+from onward.train.loading import BatchReader, BatchSampler, batches
 from onward.train.method import Batch, Method, TrainingSet, require_scalar
 from onward.train.optimizers import ModelOptimizer
 from onward.train.recipe import Recipe
@@ -76,7 +77,7 @@ class Trainer:
         self.key, self.done = key, done
         self.batch_size, self.augment = training.batch or recipe.batch_size, recipe.augment
         self.budget, self._recipe, self._checkpoint = budget, recipe, checkpoint
-        self.slot = slot
+        self.slot, self._rows = slot, training.view.rows
         self.validation, self._epochs = validation, epochs
         budget.declare(parameters=model.size)
         parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
@@ -117,6 +118,48 @@ class Trainer:
     def has_steps(self) -> bool:
         """Whether there are steps left to take."""
         return self.done < self.total and self.failed is None
+
+    def train(self) -> None:
+        """Take all steps that are left; `failure` returns the exception that ended them."""
+        shared = self.method.is_plain_finetuning
+        try:
+            with contextlib.closing(self.batches(self.total, shared=shared)) as loaded:
+                for inputs, targets, num_new, positions in loaded:
+                    self.spend(positions, num_new)
+                    self.step(inputs, targets, num_new, positions)
+                    if self.failed is not None:
+                        return
+        except Exception as error:  # noqa: BLE001 (`failure` returns it)
+            self.fail(error)
+
+    def batches(
+        self, until: int, *, shared: bool = False
+    ) -> Generator[tuple[Any, torch.Tensor, int, Rows], None, None]:
+        """Yield the arguments of `step` from the next step to a later one.
+
+        Batches that are read ahead and not used cost nothing.
+
+        Parameters
+        ----------
+        until
+            The step to end before.
+        shared
+            Whether each of several processes may read only its share of a batch.
+        """
+        training, device = self.training, self.model.device
+        reader = BatchReader(training, self.batch_size, self.augment, self.key, shared=shared)
+        labels = torch.tensor(training.view.labels)
+        steps = ((step, self.sampler[step]) for step in range(self.done, until))
+        loaded = batches(
+            reader.read_step, steps, until - self.done, device, in_memory=reader.in_memory
+        )
+        with contextlib.closing(loaded):
+            for (step, positions), inputs in loaded:
+                num_new = int(np.count_nonzero(positions < training.epoch))
+                targets = labels.index_select(0, torch.from_numpy(positions))
+                targets = reader.labels(step, targets, inputs.shape[-2]).to(device)
+                whole = OwnRows(inputs, len(positions)) if reader.shared else inputs
+                yield whole, targets, num_new, positions
 
     def step(self, inputs: Any, targets: torch.Tensor, num_new: int, positions: Rows) -> None:
         """Take one training step on a batch, see `Batch`."""
@@ -165,12 +208,12 @@ class Trainer:
             self.validation.evaluate()
         self._save()
 
-    def spend(self, rows: Rows, num_new: int) -> None:
-        """Charge the next step, and the rows that it reads, to the budget."""
-        samples = len(rows)
+    def spend(self, positions: Rows, num_new: int) -> None:
+        """Charge the next step, and the samples that it reads, to the budget."""
+        samples = len(positions)
         macs = int(self._macs_per_sample * samples)
         self.budget.spend(iterations=1, macs=macs, batch_size=samples, new_in_batch=num_new)
-        self.budget.read(rows)
+        self.budget.read(self._rows[positions])
 
     def fail(self, error: Exception) -> None:
         """Take no further step: this call of `learn` ends with an exception, others continue."""
@@ -257,7 +300,7 @@ class Trainer:
             "stopped, and the checkpoints before it are intact: lower the learning rate"
         )
 
-    @contextmanager
+    @contextlib.contextmanager
     def _seeded(self) -> Iterator[None]:
         """Draw what dropout and stochastic depth need from the seed, the call and the step.
 
