@@ -81,8 +81,9 @@ def test_the_schedule_is_ten_even_values_from_0_to_2() -> None:
 @pytest.mark.parametrize("protocol", ["iid", "online"])
 def test_alpha_makes_the_difference_to_finetuning(protocol: str) -> None:
     plain = last_outputs("finetune", protocol)
-    np.testing.assert_array_equal(last_outputs("lwf", protocol, alpha=0.0), plain)
-    assert not np.array_equal(last_outputs("lwf", protocol), plain)
+    without = last_outputs("lwf", protocol, alpha=0.0)
+    np.testing.assert_allclose(without, plain, rtol=1e-4, atol=1e-5)
+    assert not np.allclose(last_outputs("lwf", protocol), plain, rtol=1e-3, atol=1e-3)
 
 
 def test_wrong_options_are_named() -> None:

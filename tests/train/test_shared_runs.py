@@ -6,11 +6,14 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from onward.budget import Budget
 from onward.checks import tiny_benchmark
 from onward.methods import METHODS
+from onward.methods.finetune import Finetune
 from onward.together import Variant, run_together
+from onward.train.method import Batch, TrainingSet
 from onward.turns import Event
-from onward.types import Array
+from onward.types import Array, View
 
 OPTIONS: list[dict[str, Any]] = [
     {"momentum": 0.0},
@@ -67,6 +70,32 @@ def test_probes_side_by_side_follow_the_plain_step_for_each_optimizer_option(
 
 def test_options_may_differ_side_by_side() -> None:
     require_as_in_a_plain_step([Variant("finetune", training=training) for training in OPTIONS])
+
+
+class ReplacesGradients(Finetune):
+    """Assigns other gradients instead of changing them, and in some steps none."""
+
+    def __init__(self, share: float) -> None:
+        self._share, self._step = share, 0
+
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
+        self._step = 0  # every parameter has a gradient in the first step of a call
+        return super().training_data(new, budget)
+
+    def on_after_backward(self, batch: Batch) -> None:
+        self._step += 1
+        for parameter in batch.model.parameters():
+            gradient = parameter.grad
+            assert gradient is not None
+            skips = self._step % 3 == 0 and parameter.ndim == 2
+            parameter.grad = None if skips else gradient * self._share
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_method_may_replace_gradients(optimizer: str) -> None:
+    training = {"optimizer": optimizer, "weight_decay": 0.01, "grad_clip_norm": 0.3}
+    variants = [Variant(ReplacesGradients, {"share": share}, training) for share in (0.1, 0.5)]
+    require_as_in_a_plain_step([*variants, Variant("finetune", training=training)])
 
 
 def test_methods_with_losses_and_gradients_of_their_own_follow_the_plain_step() -> None:

@@ -134,6 +134,19 @@ class ProbeBank:
                 if grad is not None:
                     self.wide[name][1][self.slots[number].place] += grad
 
+    @torch.no_grad()
+    def take_grads(self) -> list[tuple[str, int]]:
+        """Copy gradients that methods have replaced; return the names and places without one."""
+        without = []
+        for probe, slot in zip(self._probes, self.slots, strict=True):
+            for name, (_, wide_grad) in self.wide.items():
+                grad, given = getattr(probe.head, name).grad, wide_grad[slot.place]
+                if grad is None:
+                    without.append((name, slot.place))
+                elif grad.data_ptr() != given.data_ptr():
+                    given.copy_(grad)
+        return without
+
     def release(self) -> None:
         """Give each probe parameters of its own."""
         for probe in self._probes:

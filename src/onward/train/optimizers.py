@@ -247,9 +247,10 @@ class RowwiseSGD:
     """
 
     def __init__(self, optimizers: Sequence[ModelOptimizer], bank: ProbeBank) -> None:
-        self._optimizers, self._slots = optimizers, bank.slots
+        self._optimizers, self._bank, self._slots = optimizers, bank, bank.slots
         self._lrs: Sequence[float] = ()
-        self._wide = []
+        # By name: a wide parameter, its gradient, and the options and momentum of all slots.
+        self._wide: dict[str, tuple[Any, ...]] = {}
         for name, (wide, grad) in bank.wide.items():
             groups = [each.group_of(f"head.{name}") for each in optimizers]
             decay, momentum = (
@@ -257,21 +258,32 @@ class RowwiseSGD:
                 for option in ("weight_decay", "momentum")
             )
             buffer = self._momentum_buffer(f"head.{name}", wide) if momentum.any() else None
-            self._wide.append((wide, grad, decay if decay.any() else None, momentum, buffer))
+            self._wide[name] = wide, grad, decay if decay.any() else None, momentum, buffer
 
     @torch.no_grad()
     def step(self, lrs: Sequence[float]) -> None:
         """Take a step of each optimizer with its learning rate."""
         for each in self._optimizers:
             each.clip_gradients()
+        # As in torch, a parameter without a gradient stays as it is, and so does its momentum.
+        before = [
+            (whole[place], whole[place].clone())
+            for name, place in self._bank.take_grads()
+            for whole in (self._wide[name][0], self._wide[name][-1])
+            if whole is not None
+        ]
         if lrs != self._lrs:
             self._lrs = lrs
-            self._rates = [self._per_slot(lrs, wide) for wide, *_ in self._wide]
-        for (wide, grad, decay, momentum, buffer), lr in zip(self._wide, self._rates, strict=True):
+            self._rates = [self._per_slot(lrs, wide) for wide, *_ in self._wide.values()]
+        for (wide, grad, decay, momentum, buffer), lr in zip(
+            self._wide.values(), self._rates, strict=True
+        ):
             update = grad if decay is None else torch.addcmul(grad, wide, decay)
             if buffer is not None:
                 update = torch.addcmul(update, buffer, momentum, out=buffer)
             wide.addcmul_(update, lr, value=-1)
+        for there, values in before:
+            there.copy_(values)
 
     def _per_slot(self, values: Sequence[float], wide: torch.Tensor) -> torch.Tensor:
         """Return a number per slot, to be multiplied with a wide tensor."""
