@@ -9,10 +9,10 @@ from torch import nn
 from torch.nn import functional
 
 from onward.errors import OnwardError, unknown
-from onward.models.checkpoints import Weights, load_backbone
 from onward.models.model import Model
-from onward.models.pixels import Scale, normalised, scale_of
-from onward.models.shared import drawing_from, few, forward_macs
+from onward.models.pixels import Normalize, Scale
+from onward.models.shared import drawing_from, forward_macs
+from onward.models.weights import Weights, load_backbone
 
 # Pixels that are embedded at a time on a CPU: what a first layer makes of them stays in its cache.
 _CPU_PIXELS = 2**16
@@ -134,7 +134,8 @@ class Classifier(Model):
         if self._has_no_backbone:
             return inputs
         with self.evaluating():
-            found = [self.backbone(self.preprocess(part)) for part in few(inputs, self._at_once)]
+            parts = torch.split(inputs, self._at_once)
+            found = [self.backbone(self.preprocess(part)) for part in parts]
         return torch.cat(found).float()
 
     @property
@@ -296,8 +297,8 @@ def draw_uniform(weights: torch.Tensor, in_features: int, generator: torch.Gener
     weights.copy_(torch.rand(weights.shape, generator=generator) * 2 * bound - bound)
 
 
-class ImageInput(nn.Module):
-    """Turns bytes (n, height, width, 3) into normalized images (n, 3, height, width).
+class ImageInput(Normalize):
+    """Turns bytes (n, height, width, 3) into normalized images (n, 3, height, width) of one size.
 
     Parameters
     ----------
@@ -311,9 +312,6 @@ class ImageInput(nn.Module):
         What the model is called, and the fewest pixels a side that it can read.
     """
 
-    mean: torch.Tensor
-    std: torch.Tensor
-
     def __init__(
         self,
         shape: tuple[int, ...],
@@ -323,7 +321,7 @@ class ImageInput(nn.Module):
         name: str,
         smallest: int = 8,
     ) -> None:
-        super().__init__()
+        super().__init__(scale)
         if len(shape) != 3 or shape[2] != 3:
             raise OnwardError(
                 f"expected images (height, width, 3 colours), found inputs of the shape {shape}. "
@@ -337,14 +335,10 @@ class ImageInput(nn.Module):
         self.image_size = None if image_size is None else (image_size, image_size)
         height, width = self.image_size or shape[:2]
         self.pixels = height * width
-        mean, std = scale_of(scale)
-        # Constants, not weights: they move along with the device and are in no checkpoint.
-        self.register_buffer("mean", mean, persistent=False)
-        self.register_buffer("std", std, persistent=False)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return normalized images of the right size."""
-        pixels = normalised(images, (self.mean, self.std))
+        pixels = super().forward(images)
         if self.image_size is None or pixels.shape[2:] == self.image_size:
             return pixels
         return functional.interpolate(

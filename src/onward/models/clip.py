@@ -15,8 +15,8 @@ from onward.errors import OnwardError
 from onward.models.clip_config import CONFIGS, SMALL, ClipConfig
 from onward.models.model import Model
 from onward.models.open_clip_loader import open_clip
-from onward.models.pixels import Scale, normalised, scale_of
-from onward.models.shared import drawing_from, few, forward_macs
+from onward.models.pixels import Normalize, Scale
+from onward.models.shared import drawing_from, forward_macs
 from onward.pairs import PairLayout
 from onward.table import Array
 
@@ -51,9 +51,6 @@ class Clip(Model):
         a third more work, and the memory of one layer.
     """
 
-    mean: torch.Tensor
-    std: torch.Tensor
-
     def __init__(
         self,
         shape: tuple[int, ...],
@@ -72,13 +69,12 @@ class Clip(Model):
         self._config = CONFIGS[config] if isinstance(config, str) else config
         self._classes, self._grad_checkpointing = classes, grad_checkpointing
         self._weights = None if weights is None else Path(weights).expanduser()
-        self._tokens = self._config.tokens()
+        self._tokens = self._config.tokenizer()
         self.net = self._made(generator)
         visual = self.net.visual
         # Height and width of the images that its tower looks at.
         self.side = _pair(visual.image_size)
-        for name, values in zip(("mean", "std"), scale_of(_scale_of_images(visual)), strict=True):
-            self.register_buffer(name, values, persistent=False)
+        self._normalize = Normalize(_scale_of_images(visual))
         nothing = self._read([""])
         with torch.no_grad():
             self._width = int(self.net.encode_text(nothing).shape[1])
@@ -125,7 +121,7 @@ class Clip(Model):
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the embeddings of images and texts."""
         with torch.no_grad():
-            return torch.cat([self._embeddings(some) for some in few(inputs, _AT_A_TIME)])
+            return torch.cat([self._embeddings(some) for some in torch.split(inputs, _AT_A_TIME)])
 
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the embeddings of images."""
@@ -155,9 +151,9 @@ class Clip(Model):
         with drawing_from(generator):
             net = self._config.made()
         if self._weights is not None:
-            from onward.models.checkpoints import read_weights, require_fit, unwrapped
+            from onward.models.weights import read_weights, require_fit, without_parallel
 
-            read = unwrapped(read_weights(self._weights))
+            read = without_parallel(read_weights(self._weights))
             require_fit(net, read, self._weights, of=f"open_clip's {self._config.name}")
             net.load_state_dict(read)
         if self._grad_checkpointing:
@@ -179,7 +175,7 @@ class Clip(Model):
         return whole
 
     def _of_images(self, rows: torch.Tensor) -> torch.Tensor:
-        images = normalised(self._layout.images(rows).to(self.device), (self.mean, self.std))
+        images = self._normalize(self._layout.images(rows).to(self.device))
         if tuple(images.shape[2:]) != self.side:
             images = functional.interpolate(
                 images, self.side, mode="bicubic", align_corners=False, antialias=True
@@ -192,7 +188,7 @@ class Clip(Model):
         lines = [text.split("\n") for text in self._layout.texts(rows.cpu())]
         tokens = self._read([line for text in lines for line in text])
         # Prompts may have a hundred lines each; in training a text has one.
-        some = [tokens] if torch.is_grad_enabled() else few(tokens, _AT_A_TIME)
+        some = [tokens] if torch.is_grad_enabled() else torch.split(tokens, _AT_A_TIME)
         every = torch.cat([self.net.encode_text(part, normalize=True) for part in some])
         if len(every) == len(lines):
             return every
@@ -214,20 +210,10 @@ def tower_macs(net: Any, side: tuple[int, int], context: int) -> tuple[int, int]
     with torch.device("meta"):
         bare = copy.deepcopy(net, moved)
         image, text = torch.zeros(1, 3, *side), torch.zeros(1, context)
-        return forward_macs(bare.visual, image), forward_macs(_TextTower(bare), text)
-
-
-class _TextTower(nn.Module):
-    """A text tower whose work is counted."""
-
-    def __init__(self, net: Any) -> None:
-        super().__init__()
-        self.net = net
-
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Read one text."""
-        found: torch.Tensor = self.net.encode_text(tokens.long())
-        return found
+        return (
+            forward_macs(bare.visual, image),
+            forward_macs(lambda tokens: bare.encode_text(tokens.long()), text),
+        )
 
 
 def _pair(side: int | tuple[int, int]) -> tuple[int, int]:

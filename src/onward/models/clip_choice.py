@@ -3,7 +3,7 @@
 import contextlib
 import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,10 @@ from typing import Any
 import torch
 
 from onward.errors import OnwardError, first_few, unknown
-from onward.models.checkpoints import read_weights, unwrapped
 from onward.models.clip import Clip
-from onward.models.clip_architecture import architecture_of
 from onward.models.clip_config import CONFIGS, ClipConfig
 from onward.models.open_clip_loader import open_clip
+from onward.models.weights import read_weights, without_parallel
 from onward.results.read import check_checkpoint, checkpoints, read_spec
 from onward.results.schema import Progress, RunSpec
 from onward.results.state import load_state
@@ -26,6 +25,9 @@ _HUB_FILES = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
 _LOOKS = ("mean", "std", "interpolation", "resize_mode")
 _FILES = (".pt", ".pth", ".bin", ".safetensors", ".ckpt")
 _SEED = 0
+_Shapes = Mapping[str, tuple[int, ...]]
+# What configurations of open_clip leave out.
+_USUAL = {"width": 512, "context_length": 77, "vocab_size": 49408}
 _ANY_SHAPE = (1, 1, 3)
 
 
@@ -76,7 +78,7 @@ def _chosen(model: str, weights: Path | None, pretrained: str | None) -> ChosenC
     if path.is_dir():
         return _of_run(path)
     if path.is_file():
-        name = architecture_of(unwrapped(read_weights(path)), path)
+        name = architecture_of(without_parallel(read_weights(path)), path)
         return ChosenClip(named_clip(name, weights=path), name, f"those of {path}")
     if path.suffix in _FILES or os.sep in model:
         raise OnwardError(
@@ -122,6 +124,52 @@ def named_clip(name: str, *, weights: Path | None = None, pretrained: str | None
             f"downloaded here. Let open_clip make this model once, then try again ({error})"
         ) from error
     return clip.seeing((*clip.side, 3))
+
+
+def architecture_of(weights: Mapping[str, torch.Tensor], path: Path) -> str:
+    """Return the one CLIP, of ours and open_clip's, whose weights have these names and shapes."""
+    shapes = {name: tuple(values.shape) for name, values in weights.items()}
+    found = [name for name, config in _candidates(shapes) if _shapes_of(config) == shapes]
+    if not found:
+        some = ", ".join(sorted(shapes)[:3]) or "none"
+        raise OnwardError(
+            f"expected in {path} all weights of a CLIP of open_clip's, by its names and of its "
+            f"shapes, found {len(shapes)} weights that are no such model's ({some}, …). If it is "
+            "one, name it: --model NAME --weights FILE"
+        )
+    if len(found) > 1:
+        raise OnwardError(
+            f"expected weights in {path} that fit one CLIP only, found that they fit "
+            f"{', '.join(found)}, which do not compute the same. Say which it is: --model "
+            f"{found[0]} --weights {path}"
+        )
+    return found[0]
+
+
+def _candidates(shapes: _Shapes) -> Iterator[tuple[str, ClipConfig]]:
+    """Yield what has a text tower of this width, so that few models need to be made."""
+    before = "" if "token_embedding.weight" in shapes else "text."
+    words = shapes.get(f"{before}token_embedding.weight", ())
+    places = shapes.get(f"{before}positional_embedding", ())
+    wide = shapes.get(f"{before}text_projection", ())
+    small = {name: config for name, config in CONFIGS.items() if config.written_out is not None}
+    for name, config in {**small, **dict.fromkeys(open_clip().list_models())}.items():
+        said: Any = open_clip().get_model_config(name) if config is None else config.written_out
+        if "timm_model_name" in said["vision_cfg"] or "hf_model_name" in said["text_cfg"]:
+            continue
+        text = {**_USUAL, **said["text_cfg"]}
+        if (
+            words == (text["vocab_size"], text["width"])
+            and places == (text["context_length"], text["width"])
+            and wide == (text["width"], said["embed_dim"])
+        ):
+            yield name, config or ClipConfig(name, settings={"device": "meta"})
+
+
+def _shapes_of(config: ClipConfig) -> _Shapes:
+    with torch.device("meta"):
+        net = config.made()
+    return {name: tuple(values.shape) for name, values in net.state_dict().items()}
 
 
 def _of_run(folder: Path) -> ChosenClip:

@@ -1,12 +1,60 @@
-"""What a CLIP is made of."""
+"""What a CLIP is made of: its architecture and its tokenizer."""
 
 import copy
-from collections.abc import Mapping
+import gzip
+import io
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import torch
+
 from onward.models.open_clip_loader import open_clip, quietly
-from onward.models.tokens import Tokens, small_tokenizer
+
+# How many texts are cached: captions come back in every epoch, and tokenizing takes a while.
+_CACHED = 200_000
+# Bytes, bytes at the end of a word, and the two tokens around a text.
+_BASE_TOKENS = 514
+
+
+class Tokenizer:
+    """A tokenizer of open_clip, with a cache of the texts that it has split.
+
+    Parameters
+    ----------
+    split
+        open_clip's tokenizer: returns one row of tokens per text.
+    """
+
+    def __init__(self, split: Callable[[list[str]], torch.Tensor]) -> None:
+        self._split = split
+        self._cache: dict[str, torch.Tensor] = {}
+
+    def __call__(self, texts: list[str]) -> torch.Tensor:
+        """Return one row of tokens per text."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._cache]
+        if len(self._cache) + len(new) > _CACHED:
+            self._cache.clear()
+            new = list(dict.fromkeys(texts))
+        if new:
+            self._cache.update(zip(new, self._split(new), strict=True))
+        return torch.stack([self._cache[text] for text in texts])
+
+
+def _small_tokenizer(context: int, vocabulary: int) -> Any:
+    """Return CLIP's tokenizer with this context length, and its first merges alone.
+
+    Merges are ordered by how common they are. CLIP's tokenizer was made before any of the data
+    here, so nothing in it looks ahead.
+    """
+    library = open_clip()
+    [source] = Path(library.__file__).parent.glob("bpe_simple_vocab*.txt.gz")
+    with gzip.open(source, "rt", encoding="utf-8") as file:
+        # The first line is a title.
+        lines = [next(file) for _ in range(1 + vocabulary - _BASE_TOKENS)]
+    merges = io.BytesIO(gzip.compress("".join(lines).rstrip("\n").encode()))
+    return library.tokenizer.SimpleTokenizer(merges, context_length=context)
 
 
 @dataclass(frozen=True)
@@ -29,12 +77,12 @@ class ClipConfig:
         with quietly():
             return library.create_model(self.name, pretrained_hf=False, **self.settings)
 
-    def tokens(self) -> Tokens:
+    def tokenizer(self) -> Tokenizer:
         """Return its tokenizer."""
         if self.written_out is None:
-            return Tokens(open_clip().get_tokenizer(self.name))
+            return Tokenizer(open_clip().get_tokenizer(self.name))
         text = self.written_out["text_cfg"]
-        return Tokens(small_tokenizer(text["context_length"], text["vocab_size"]))
+        return Tokenizer(_small_tokenizer(text["context_length"], text["vocab_size"]))
 
 
 # Of 32 pixels and 24 tokens: learns enough of 1,200 drawings in a quarter of a minute to tell

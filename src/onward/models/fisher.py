@@ -42,7 +42,7 @@ def fisher_diagonal(
     share = model.share(len(inputs)) if isinstance(model, Spread) else slice(None)
     with _whole_in_fp32(inner), inner.evaluating(), torch.enable_grad():
         if inner.is_detector:
-            squares = _of_detector(inner, inputs, targets, loss)
+            squares = _by_backward(inner, inputs, lambda out, one: loss(out, targets[one]))
         else:
             # Of the whole batch, which a loss may compare; each process continues with its share.
             outputs = model.predict(inputs).requires_grad_()
@@ -67,30 +67,16 @@ def _whole_in_fp32(model: Model) -> Iterator[None]:
         model.precision, model.micro_batch_size = before
 
 
-def per_sample(
-    model: Model, inputs: torch.Tensor, gradients: torch.Tensor
+def _by_backward(
+    model: Model, inputs: torch.Tensor, loss: Callable[[Any, slice], torch.Tensor]
 ) -> dict[str, torch.Tensor]:
-    """Return it by one backward pass per sample, given the gradients at the outputs."""
-    squares, parameters = _zeros(model)
+    """Return it by one backward pass per sample, given the loss of the outputs of one."""
+    named = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    squares = {name: torch.zeros_like(p) for name, p in named.items()}
     for number in range(len(inputs)):
         one = slice(number, number + 1)
-        found = torch.autograd.grad(
-            model(inputs[one]), parameters, gradients[one], materialize_grads=True
-        )
-        for total, gradient in zip(squares.values(), found, strict=True):
-            total.addcmul_(gradient, gradient)
-    return squares
-
-
-def _of_detector(
-    model: Model, inputs: torch.Tensor, targets: torch.Tensor, loss: Loss
-) -> dict[str, torch.Tensor]:
-    """Return it by one backward pass per image, whose loss is its own."""
-    squares, parameters = _zeros(model)
-    for number in range(len(inputs)):
-        one = slice(number, number + 1)
-        value = loss(model(inputs[one]), targets[one])
-        found = torch.autograd.grad(value, parameters, materialize_grads=True)
+        value = loss(model(inputs[one]), one)
+        found = torch.autograd.grad(value, [*named.values()], materialize_grads=True)
         for total, gradient in zip(squares.values(), found, strict=True):
             total.addcmul_(gradient, gradient)
     return squares
@@ -103,14 +89,9 @@ def _of_samples(
     # `functional_call` would leave other weights in a layer that has two names.
     names = [len([*model.named_parameters(remove_duplicate=once)]) for once in (True, False)]
     if not isinstance(model, Classifier) or len({*names}) > 1:
-        return per_sample(model, inputs, gradients)
+        return _by_backward(model, inputs, lambda out, one: (out * gradients[one]).sum())
     by = _by_matrix_products if _is_dense(model) else _by_vmap
     return by(model, inputs, gradients)
-
-
-def _zeros(model: Model) -> tuple[dict[str, torch.Tensor], list[torch.Tensor]]:
-    named = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    return {name: torch.zeros_like(p) for name, p in named.items()}, [*named.values()]
 
 
 def _by_vmap(

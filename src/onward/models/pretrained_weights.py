@@ -66,7 +66,7 @@ def _of_torchvision(name: str) -> Path:
 
 
 def _of_timm(name: str) -> Path:
-    from onward.models.timm_models import timm
+    from onward.models.library_models import timm
 
     config: Any = timm().get_pretrained_cfg(name)
     if not config.hf_hub_id:

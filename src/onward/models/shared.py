@@ -1,22 +1,11 @@
-"""What models share: parts of a batch, initialization under a seed, and counting work."""
+"""What models share: initialization under a seed, and counting work."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
 import torch
 from torch import nn
-
-
-def few(rows: torch.Tensor, size: int) -> list[torch.Tensor]:
-    """Return rows in parts of this size; of no rows, one part without any.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in few(torch.arange(5), 2)]
-    [[0, 1], [2, 3], [4]]
-    """
-    return [rows[start : start + size] for start in range(0, len(rows) or 1, size)]
 
 
 @contextmanager
@@ -37,10 +26,10 @@ def init_convolutions(network: nn.Module, fan: Literal["fan_in", "fan_out"]) -> 
             nn.init.kaiming_normal_(module.weight, mode=fan, nonlinearity="relu")
 
 
-def forward_macs(network: nn.Module, sample: torch.Tensor) -> int:
+def forward_macs(forward: Callable[[torch.Tensor], object], sample: torch.Tensor) -> int:
     """Count the multiply-accumulates of all convolutions and matrix products for a sample.
 
-    The network is in evaluation mode, so that nothing of it changes.
+    Networks are to be in evaluation mode, so that nothing of them changes.
 
     Examples
     --------
@@ -50,5 +39,5 @@ def forward_macs(network: nn.Module, sample: torch.Tensor) -> int:
     from torch.utils.flop_counter import FlopCounterMode
 
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        network(sample)
+        forward(sample)
     return int(counter.get_total_flops()) // 2
