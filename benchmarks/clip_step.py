@@ -9,8 +9,7 @@ import onward
 from measured import Measured, Target, cpu_milliseconds, measure
 from onward.budget import Budget
 from onward.methods.finetune import Finetune
-from onward.models.clip_config import SMALL
-from onward.models.open_clip_loader import open_clip
+from onward.models.clip_config import SMALL, open_clip
 from onward.models.pixels import Normalize
 from onward.pairs import PairLayout, as_bytes
 from onward.train.augment import augmented

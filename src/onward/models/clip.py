@@ -10,20 +10,20 @@ import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.nn.modules.utils import _pair
 
 from onward.errors import OnwardError
-from onward.models.clip_config import CONFIGS, SMALL, ClipConfig
+from onward.models.clip_config import CONFIGS, SMALL, ClipConfig, open_clip
 from onward.models.model import Model
-from onward.models.open_clip_loader import open_clip
-from onward.models.pixels import Normalize, Scale
+from onward.models.pixels import Normalize
 from onward.models.shared import drawing_from, forward_macs
 from onward.pairs import PairLayout
 from onward.table import Array
 
-# How sharp similarities may become, as in CLIP.
-_SHARPEST = math.log(100)
-# How many samples are looked at together where nothing is learned.
-_AT_A_TIME = 256
+# The largest logarithm of the scale of similarities, as in CLIP.
+_MAX_LOGIT_SCALE = math.log(100)
+# How many samples are computed together where nothing is learned.
+_BATCH_SIZE = 256
 
 
 class Clip(Model):
@@ -71,10 +71,12 @@ class Clip(Model):
         self._weights = None if weights is None else Path(weights).expanduser()
         self._tokens = self._config.tokenizer()
         self.net = self._made(generator)
-        visual = self.net.visual
-        # Height and width of the images that its tower looks at.
-        self.side = _pair(visual.image_size)
-        self._normalize = Normalize(_scale_of_images(visual))
+        # Height and width of the images that its tower reads.
+        self.side: tuple[int, int] = _pair(self.net.visual.image_size)
+        library, visual = open_clip(), self.net.visual
+        mean = getattr(visual, "image_mean", None) or library.OPENAI_DATASET_MEAN
+        std = getattr(visual, "image_std", None) or library.OPENAI_DATASET_STD
+        self._normalize = Normalize((tuple(mean), tuple(std)))
         nothing = self._read([""])
         with torch.no_grad():
             self._width = int(self.net.encode_text(nothing).shape[1])
@@ -109,7 +111,7 @@ class Clip(Model):
 
         As open_clip does it, but for the normalisation, which `predict` does.
         """
-        for step in self._fitting[:-2]:  # the last two make numbers of it, and normalise them
+        for step in self._crop_and_resize:
             image = step(image)
         return np.asarray(image, np.uint8)
 
@@ -121,7 +123,7 @@ class Clip(Model):
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the embeddings of images and texts."""
         with torch.no_grad():
-            return torch.cat([self._embeddings(some) for some in torch.split(inputs, _AT_A_TIME)])
+            return torch.cat([self._embeddings(some) for some in torch.split(inputs, _BATCH_SIZE)])
 
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the embeddings of images."""
@@ -129,7 +131,7 @@ class Clip(Model):
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the embeddings of images and texts, with their graph."""
-        self.net.logit_scale.detach().clamp_(0, _SHARPEST)
+        self.net.logit_scale.detach().clamp_(0, _MAX_LOGIT_SCALE)
         found = self._embeddings(inputs)
         self.features = found[:, 0]
         return found
@@ -141,11 +143,11 @@ class Clip(Model):
         return self
 
     @cached_property
-    def _fitting(self) -> list[Any]:
-        said = getattr(self.net.visual, "preprocess_cfg", {})
-        ways = {name: said[name] for name in ("interpolation", "resize_mode") if name in said}
+    def _crop_and_resize(self) -> list[Any]:
+        config = getattr(self.net.visual, "preprocess_cfg", {})
+        ways = {name: config[name] for name in ("interpolation", "resize_mode") if name in config}
         steps = open_clip().image_transform(self.side, is_train=False, **ways).transforms
-        return list(steps)
+        return list(steps[:-2])  # the last two make a tensor of it, and normalize it
 
     def _made(self, generator: torch.Generator) -> Any:
         with drawing_from(generator):
@@ -188,7 +190,7 @@ class Clip(Model):
         lines = [text.split("\n") for text in self._layout.texts(rows.cpu())]
         tokens = self._read([line for text in lines for line in text])
         # Prompts may have a hundred lines each; in training a text has one.
-        some = [tokens] if torch.is_grad_enabled() else torch.split(tokens, _AT_A_TIME)
+        some = [tokens] if torch.is_grad_enabled() else torch.split(tokens, _BATCH_SIZE)
         every = torch.cat([self.net.encode_text(part, normalize=True) for part in some])
         if len(every) == len(lines):
             return every
@@ -214,15 +216,3 @@ def tower_macs(net: Any, side: tuple[int, int], context: int) -> tuple[int, int]
             forward_macs(bare.visual, image),
             forward_macs(lambda tokens: bare.encode_text(tokens.long()), text),
         )
-
-
-def _pair(side: int | tuple[int, int]) -> tuple[int, int]:
-    return (side, side) if isinstance(side, int) else (int(side[0]), int(side[1]))
-
-
-def _scale_of_images(visual: Any) -> Scale:
-    """Return mean and deviation of the images that a tower is used to."""
-    library = open_clip()
-    mean = getattr(visual, "image_mean", None) or library.OPENAI_DATASET_MEAN
-    deviation = getattr(visual, "image_std", None) or library.OPENAI_DATASET_STD
-    return tuple(mean), tuple(deviation)

@@ -12,8 +12,7 @@ import torch
 
 from onward.errors import OnwardError, first_few, unknown
 from onward.models.clip import Clip
-from onward.models.clip_config import CONFIGS, ClipConfig
-from onward.models.open_clip_loader import open_clip
+from onward.models.clip_config import CONFIGS, ClipConfig, open_clip
 from onward.models.weights import read_weights, without_parallel
 from onward.results.read import check_checkpoint, checkpoints, read_spec
 from onward.results.schema import Progress, RunSpec
@@ -111,13 +110,9 @@ def named_clip(name: str, *, weights: Path | None = None, pretrained: str | None
         weights, config = _published(config, pretrained)
     try:
         with _offline():
-            clip = Clip(
-                _ANY_SHAPE,
-                0,
-                torch.Generator().manual_seed(_SEED),
-                config=config,
-                weights=None if weights is None else str(weights),
-            )
+            generator = torch.Generator().manual_seed(_SEED)
+            file = None if weights is None else str(weights)
+            clip = Clip(_ANY_SHAPE, 0, generator, config=config, weights=file)
     except (OSError, ImportError) as error:
         raise OnwardError(
             f"expected all parts of {name} on this machine, found one missing; nothing is "
@@ -148,21 +143,19 @@ def architecture_of(weights: Mapping[str, torch.Tensor], path: Path) -> str:
 
 def _candidates(shapes: _Shapes) -> Iterator[tuple[str, ClipConfig]]:
     """Yield what has a text tower of this width, so that few models need to be made."""
-    before = "" if "token_embedding.weight" in shapes else "text."
-    words = shapes.get(f"{before}token_embedding.weight", ())
-    places = shapes.get(f"{before}positional_embedding", ())
-    wide = shapes.get(f"{before}text_projection", ())
+    prefix = "" if "token_embedding.weight" in shapes else "text."
     small = {name: config for name, config in CONFIGS.items() if config.written_out is not None}
     for name, config in {**small, **dict.fromkeys(open_clip().list_models())}.items():
         said: Any = open_clip().get_model_config(name) if config is None else config.written_out
         if "timm_model_name" in said["vision_cfg"] or "hf_model_name" in said["text_cfg"]:
             continue
         text = {**_USUAL, **said["text_cfg"]}
-        if (
-            words == (text["vocab_size"], text["width"])
-            and places == (text["context_length"], text["width"])
-            and wide == (text["width"], said["embed_dim"])
-        ):
+        expected = {
+            "token_embedding.weight": (text["vocab_size"], text["width"]),
+            "positional_embedding": (text["context_length"], text["width"]),
+            "text_projection": (text["width"], said["embed_dim"]),
+        }
+        if all(shapes.get(prefix + part) == shape for part, shape in expected.items()):
             yield name, config or ClipConfig(name, settings={"device": "meta"})
 
 
@@ -206,12 +199,8 @@ def _config(name: str) -> ClipConfig:
         return CONFIGS[name]
     models = open_clip().list_models()
     if name not in models:
-        raise unknown(
-            "CLIP model",
-            name,
-            [*CONFIGS, *models],
-            'python -c "import open_clip; print(open_clip.list_models())"',
-        )
+        command = 'python -c "import open_clip; print(open_clip.list_models())"'
+        raise unknown("CLIP model", name, [*CONFIGS, *models], command)
     return ClipConfig(name)
 
 

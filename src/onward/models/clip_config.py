@@ -1,16 +1,39 @@
 """What a CLIP is made of: its architecture and its tokenizer."""
 
+import contextlib
 import copy
 import gzip
+import importlib
 import io
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from onward.models.open_clip_loader import open_clip, quietly
+from onward.extras import need
+from onward.models.torchvision_loader import torchvision
+
+
+def open_clip() -> Any:
+    """Return the module open_clip."""
+    need("open_clip", "which has the models of images and texts", "clip")
+    torchvision()
+    return importlib.import_module("open_clip")
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Leave out what open_clip says of random weights: they are wanted, or replaced at once."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
 
 # How many texts are cached: captions come back in every epoch, and tokenizing takes a while.
 _CACHED = 200_000

@@ -139,11 +139,14 @@ class Detector(Model):
         if size != (height, width):
             images = functional.interpolate(images, size, mode="bilinear", align_corners=False)
         below, beside = (-side % self.STRIDE for side in size)
-        images = functional.pad(images, (0, beside, 0, below))
-        scale = size[0] / height, size[1] / width
-        found = DetectorOutput(self.net, images, size, scale, inputs)
+        padded = functional.pad(images, (0, beside, 0, below))
+        found = DetectorOutput(self.net, padded, size, inputs)
         self.features = found.features
         return found
+
+    def _backbone(self) -> nn.Module:
+        """Make what turns images into maps."""
+        raise NotImplementedError
 
     def _parts(self, outputs: int) -> Any:
         """Make torchvision's detector with this many outputs, the background among them."""
@@ -211,26 +214,20 @@ class DetectorOutput:
     net
         A module with torchvision's parts ``backbone``, ``rpn`` and ``roi_heads``.
     images
-        Normalized and padded (images, 3, height, width).
+        Normalized, scaled and padded images (images, 3, height, width).
     size
-        Height and width without the padding.
-    scale
-        How many of its pixels are one of the pixels that boxes are given in, down and across.
+        Their height and width without the padding.
     inputs
-        The images as they came.
+        The images as they came, in whose pixels boxes are given.
     """
 
     def __init__(
-        self,
-        net: Any,
-        images: torch.Tensor,
-        size: tuple[int, int],
-        scale: tuple[float, float],
-        inputs: torch.Tensor,
+        self, net: Any, images: torch.Tensor, size: tuple[int, int], inputs: torch.Tensor
     ) -> None:
         self._net, self._inputs = net, inputs
         self._sizes = [size] * len(images)
-        self._scale = images.new_tensor([*scale[::-1], *scale[::-1]])
+        down, across = (side / before for side, before in zip(size, inputs.shape[1:], strict=False))
+        self._scale = images.new_tensor([across, down, across, down])
         # Some of torchvision's operators take 32 bits alone: a lower precision is that of the
         # backbone and of the first layers on its maps.
         self.maps: dict[str, torch.Tensor] = {

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from onward.errors import unknown
+from onward.models.clip_config import open_clip, quietly
 from onward.models.library_models import torchvision_backbone
-from onward.models.open_clip_loader import open_clip, quietly
 from onward.models.pixels import IMAGENET, Scale, to_pixels
 from onward.models.weights import fit, read_safetensors, read_weights, with_prefix_removed
 from onward.models.weights_folder import WEIGHTS, read_card

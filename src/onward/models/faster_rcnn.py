@@ -50,10 +50,6 @@ class PyramidRCNN(Detector):
     BODY, PREFIX = "body", ""
     CLASSIFIER: tuple[str, ...]
 
-    def _backbone(self) -> nn.Module:
-        """Make what turns images into five maps."""
-        raise NotImplementedError
-
     def _parts(self, outputs: int) -> Any:
         return torchvision().models.detection.FasterRCNN(self._backbone(), outputs)
 
@@ -190,16 +186,11 @@ class SmallDetector(Detector):
     SCALE = ANY_IMAGES
     STRIDE = 16
 
-    def _stages(self) -> tuple[nn.Module, tuple[int, int]]:
-        """Make what returns the two maps, and say how many channels they have."""
-        raise NotImplementedError
-
     def _parts(self, outputs: int) -> Any:
         vision = torchvision()
         detection = vision.models.detection
-        backbone = OneMap(*self._stages())
         return detection.FasterRCNN(
-            backbone,
+            self._backbone(),
             rpn_anchor_generator=detection.rpn.AnchorGenerator((_SIDES,), (_RATIOS,)),
             rpn_pre_nms_top_n_train=150,
             rpn_pre_nms_top_n_test=150,
@@ -218,8 +209,8 @@ class SmallRCNN(SmallDetector):
 
     NAME = "the small R-CNN"
 
-    def _stages(self) -> tuple[nn.Module, tuple[int, int]]:
-        return Convolutions(), (64, 96)
+    def _backbone(self) -> nn.Module:
+        return OneMap(Convolutions(), (64, 96))
 
 
 class SmallSwin(SmallDetector):
@@ -227,9 +218,9 @@ class SmallSwin(SmallDetector):
 
     NAME = "the small Swin R-CNN"
 
-    def _stages(self) -> tuple[nn.Module, tuple[int, int]]:
+    def _backbone(self) -> nn.Module:
         stages = SwinMaps(_SMALL_SWIN_WIDTHS, (2, 2, 2), (2, 4, 8), window=4, first=1)
-        return stages, _SMALL_SWIN_WIDTHS[1:]
+        return OneMap(stages, _SMALL_SWIN_WIDTHS[1:])
 
 
 class OneMap(nn.Module):

@@ -28,15 +28,7 @@ def fisher_diagonal(
     Batch normalization is in evaluation mode: the gradient of a sample depends on no other sample.
     It is computed in fp32 in any precision of the model: squares of small numbers need that.
     Where a loss compares the samples of a batch, as CLIP's does, the others are held fixed.
-
-    Parameters
-    ----------
-    model
-        Its parameters are what gradients are for; their ``.grad`` is left alone.
-    inputs, targets
-        The samples.
-    loss
-        The mean loss of a batch.
+    ``.grad`` of the model's parameters is left alone. `loss` is the mean loss of a batch.
     """
     inner = model.inner if isinstance(model, Spread) else model
     share = model.share(len(inputs)) if isinstance(model, Spread) else slice(None)

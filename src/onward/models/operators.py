@@ -13,14 +13,7 @@ _AT_A_TIME = 1000
 def nms(boxes: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torch.Tensor:
     """Return which boxes stay, best first: each removes those that overlap it too much.
 
-    Parameters
-    ----------
-    boxes
-        Corners x1, y1, x2, y2, one row per box.
-    scores
-        One per box.
-    iou_threshold
-        A box goes if intersection over union with a better one is above this.
+    Parameters are those of `torchvision.ops.nms`.
 
     Examples
     --------
@@ -70,20 +63,8 @@ def roi_align(
     Each cell of the grid is the mean of some points between pixels. A point's weights factor into
     those of its row and of its column, so a whole map is pooled by two matrix products.
 
-    Parameters
-    ----------
-    features
-        Maps (images, channels, height, width).
-    rois
-        One row per box: the number of its image, then its corners.
-    spatial_scale
-        How many pixels of the map a pixel of the image is.
-    pooled_height, pooled_width
-        The grid.
-    sampling_ratio
-        How many points a cell has in each direction; as many as it has pixels if not positive.
-    aligned
-        Whether pixels have their centres at halves.
+    Parameters are those of `torchvision.ops.roi_align`; `rois` has one row per box, the number of
+    its image before its corners.
 
     Examples
     --------

@@ -10,10 +10,7 @@ from torch import nn
 
 @contextmanager
 def drawing_from(generator: torch.Generator) -> Iterator[None]:
-    """Let other libraries draw weights, which they do from the generator that all of torch shares.
-
-    That one is lent a seed, and is as it was afterwards.
-    """
+    """Seed torch's own generator, from which libraries draw weights, and restore it afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
         yield

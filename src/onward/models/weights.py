@@ -110,15 +110,20 @@ def with_prefix_removed(prefix: str, weights: Weights) -> Weights:
     return {n.removeprefix(prefix): v for n, v in weights.items() if n.startswith(prefix)}
 
 
-def fit(network: nn.Module, weights: Weights, path: Path) -> None:
-    """Give a network its weights, or say which of the file's do not fit."""
-    require_fit(network, weights, path, of=type(network).__name__)
+def fit(
+    network: nn.Module, weights: Weights, path: Path, *, of: str | None = None, assign: bool = True
+) -> None:
+    """Give a network its weights, or say which of the file's do not fit.
+
+    `of` is what the network is called in messages; `assign` lets it hold the file's own tensors.
+    """
+    require_fit(network, weights, path, of=of or type(network).__name__)
     counts = {
         name: torch.zeros_like(count, device="cpu")
         for name, count in network.state_dict().items()
         if name.endswith(_COUNT)
     }
-    network.load_state_dict({**weights, **counts}, assign=True)
+    network.load_state_dict({**weights, **counts}, assign=assign)
 
 
 def load_backbone(
@@ -138,9 +143,7 @@ def load_backbone(
     if convert is not None:
         read = convert(read, backbone)
     inner = {n: v for n, v in read.items() if n in own or not n.startswith(_LAST_LAYERS)}
-    require_fit(backbone, inner, path, of=of)
-    counts = {n: v for n, v in own.items() if n.endswith(_COUNT)}
-    backbone.load_state_dict({**inner, **counts})
+    fit(backbone, inner, path, of=of, assign=False)
 
 
 def require_fit(network: nn.Module, weights: Weights, path: Path, *, of: str) -> None:
