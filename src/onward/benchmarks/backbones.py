@@ -143,4 +143,4 @@ def _network(name: str, weights: str) -> "tuple[nn.Module, int, str]":
     else:
         network = encoder.published_resnet50(path, BACKBONES[name].prefixes)
         size = _PUBLISHED_SIZE
-    return encoder.FeaturesOf(network), size, file_digest(path)
+    return encoder.ProbeFeatures(network, network.features), size, file_digest(path)

@@ -290,16 +290,8 @@ def draw_uniform(weights: torch.Tensor, in_features: int, generator: torch.Gener
 class ImageInput(Normalize):
     """Turns bytes (n, height, width, 3) into normalized images (n, 3, height, width) of one size.
 
-    Parameters
-    ----------
-    shape
-        The shape of one image: height, width, 3.
-    scale
-        Mean and standard deviation per colour.
-    image_size
-        What images are resized to; by default they are not.
-    name
-        What the model is called in messages.
+    The shape of one image is (height, width, 3); without `image_size` images are not resized.
+    `name` is what the model is called in messages.
     """
 
     def __init__(
@@ -370,29 +362,20 @@ def _feature_count(backbone: nn.Module, sample: torch.Tensor) -> int:
     return int(features.shape[1])
 
 
-def linear_probe(
-    shape: tuple[int, ...], classes: int, generator: torch.Generator, *, head: str = "linear"
-) -> Classifier:
-    """Make a classifier that is a head on features, and nothing else."""
+def linear_probe(shape: tuple[int, ...], *args: Any, **options: Any) -> Classifier:
+    """Make a `Classifier` that is a head on features, and nothing else."""
     _require_features(shape)
-    return Classifier(nn.Identity, shape, classes, generator, head=head)
+    return Classifier(nn.Identity, shape, *args, **options)
 
 
-def mlp(
-    shape: tuple[int, ...],
-    classes: int,
-    generator: torch.Generator,
-    *,
-    head: str = "linear",
-    hidden_dim: int = 2048,
-) -> Classifier:
-    """Make a classifier with one hidden layer, by default of 2,048 units as in CLEAR."""
+def mlp(shape: tuple[int, ...], *args: Any, hidden_dim: int = 2048, **options: Any) -> Classifier:
+    """Make a `Classifier` with one hidden layer, by default of 2,048 units as in CLEAR."""
     _require_features(shape)
 
     def backbone() -> nn.Module:
         return nn.Sequential(nn.Linear(shape[0], hidden_dim), nn.ReLU())
 
-    return Classifier(backbone, shape, classes, generator, head=head)
+    return Classifier(backbone, shape, *args, **options)
 
 
 def _require_features(shape: tuple[int, ...]) -> None:

@@ -111,9 +111,7 @@ class Clip(Model):
 
         As open_clip does it, but for the normalisation, which `predict` does.
         """
-        for step in self._crop_and_resize:
-            image = step(image)
-        return np.asarray(image, np.uint8)
+        return np.asarray(self._crop_and_resize(image), np.uint8)
 
     def compile_network(self) -> None:
         """Compile both towers."""
@@ -143,11 +141,12 @@ class Clip(Model):
         return self
 
     @cached_property
-    def _crop_and_resize(self) -> list[Any]:
+    def _crop_and_resize(self) -> Any:
         config = getattr(self.net.visual, "preprocess_cfg", {})
         ways = {name: config[name] for name in ("interpolation", "resize_mode") if name in config}
-        steps = open_clip().image_transform(self.side, is_train=False, **ways).transforms
-        return list(steps[:-2])  # the last two make a tensor of it, and normalize it
+        transform = open_clip().image_transform(self.side, is_train=False, **ways)
+        del transform.transforms[-2:]  # which make a tensor of it, and normalize it
+        return transform
 
     def _made(self, generator: torch.Generator) -> Any:
         with drawing_from(generator):

@@ -15,7 +15,7 @@ from onward.models.clip import Clip
 from onward.models.clip_config import CONFIGS, ClipConfig, open_clip
 from onward.models.weights import read_weights, without_parallel
 from onward.results.read import check_checkpoint, checkpoints, read_spec
-from onward.results.schema import Progress, RunSpec
+from onward.results.schema import Progress
 from onward.results.state import load_state
 from onward.saved import to_tensors
 
@@ -123,8 +123,13 @@ def named_clip(name: str, *, weights: Path | None = None, pretrained: str | None
 
 def architecture_of(weights: Mapping[str, torch.Tensor], path: Path) -> str:
     """Return the one CLIP, of ours and open_clip's, whose weights have these names and shapes."""
-    shapes = {name: tuple(values.shape) for name, values in weights.items()}
-    found = [name for name, config in _candidates(shapes) if _shapes_of(config) == shapes]
+    shapes = _shapes_of(weights)
+    found = []
+    for name, config in _candidates(shapes):
+        with torch.device("meta"):
+            net = config.made()
+        if _shapes_of(net.state_dict()) == shapes:
+            found.append(name)
     if not found:
         some = ", ".join(sorted(shapes)[:3]) or "none"
         raise OnwardError(
@@ -159,10 +164,8 @@ def _candidates(shapes: _Shapes) -> Iterator[tuple[str, ClipConfig]]:
             yield name, config or ClipConfig(name, settings={"device": "meta"})
 
 
-def _shapes_of(config: ClipConfig) -> _Shapes:
-    with torch.device("meta"):
-        net = config.made()
-    return {name: tuple(values.shape) for name, values in net.state_dict().items()}
+def _shapes_of(weights: Mapping[str, torch.Tensor]) -> _Shapes:
+    return {name: tuple(values.shape) for name, values in weights.items()}
 
 
 def _of_run(folder: Path) -> ChosenClip:
@@ -186,12 +189,9 @@ def _of_run(folder: Path) -> ChosenClip:
     weights = state["model"] if "model" in state else state["parameters"] | state["buffers"]
     clip.net.load_state_dict({n.removeprefix("net."): v for n, v in to_tensors(weights).items()})
     words = f"those of the run {spec.method}, seed {spec.seed}, in {folder}"
-    return ChosenClip(clip, name, words, _learned_upto(saved[-1], spec))
-
-
-def _learned_upto(checkpoint: Path, spec: RunSpec) -> str | None:
-    learned = Progress.model_validate_json((checkpoint / "progress.json").read_bytes()).period
-    return spec.periods[learned - 1] if 0 < learned <= len(spec.periods) else None
+    learned = Progress.model_validate_json((saved[-1] / "progress.json").read_bytes()).period
+    period = spec.periods[learned - 1] if 0 < learned <= len(spec.periods) else None
+    return ChosenClip(clip, name, words, period)
 
 
 def _config(name: str) -> ClipConfig:

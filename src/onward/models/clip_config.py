@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import functools
 import gzip
 import importlib
 import io
@@ -41,28 +42,13 @@ _CACHED = 200_000
 _BASE_TOKENS = 514
 
 
-class Tokenizer:
-    """A tokenizer of open_clip, with a cache of the texts that it has split.
+Tokenizer = Callable[[list[str]], torch.Tensor]
+"""Returns one row of tokens per text."""
 
-    Parameters
-    ----------
-    split
-        open_clip's tokenizer: returns one row of tokens per text.
-    """
 
-    def __init__(self, split: Callable[[list[str]], torch.Tensor]) -> None:
-        self._split = split
-        self._cache: dict[str, torch.Tensor] = {}
-
-    def __call__(self, texts: list[str]) -> torch.Tensor:
-        """Return one row of tokens per text."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._cache]
-        if len(self._cache) + len(new) > _CACHED:
-            self._cache.clear()
-            new = list(dict.fromkeys(texts))
-        if new:
-            self._cache.update(zip(new, self._split(new), strict=True))
-        return torch.stack([self._cache[text] for text in texts])
+def _with_cache(tokenize: Tokenizer) -> Tokenizer:
+    tokens_of = functools.lru_cache(_CACHED)(lambda text: tokenize([text])[0])
+    return lambda texts: torch.stack([tokens_of(text) for text in texts])
 
 
 def _small_tokenizer(context: int, vocabulary: int) -> Any:
@@ -103,11 +89,12 @@ class ClipConfig:
     def tokenizer(self) -> Tokenizer:
         """Return its tokenizer."""
         if self.written_out is None:
-            return Tokenizer(open_clip().get_tokenizer(self.name))
+            return _with_cache(open_clip().get_tokenizer(self.name))
         text = self.written_out["text_cfg"]
-        return Tokenizer(_small_tokenizer(text["context_length"], text["vocab_size"]))
+        return _with_cache(_small_tokenizer(text["context_length"], text["vocab_size"]))
 
 
+_SMALL_TEXT = {"context_length": 24, "vocab_size": 8192, "width": 48, "heads": 2, "layers": 1}
 # Of 32 pixels and 24 tokens: learns enough of 1,200 drawings in a quarter of a minute to tell
 # methods apart. Convolutions would take twice the time here.
 SMALL = ClipConfig(
@@ -122,13 +109,7 @@ SMALL = ClipConfig(
             "head_width": 32,
             "mlp_ratio": 2,
         },
-        "text_cfg": {
-            "context_length": 24,
-            "vocab_size": 8192,
-            "width": 48,
-            "heads": 2,
-            "layers": 1,
-        },
+        "text_cfg": _SMALL_TEXT,
     },
 )
 

@@ -31,8 +31,6 @@ class Detector(Model):
     The outputs of `forward` are a `DetectorOutput`, which computes its own loss. Those of `predict`
     are rows of class, score and corners.
 
-    Each one says by class attributes how images are brought to it, and makes its parts.
-
     Parameters
     ----------
     shape
@@ -209,16 +207,8 @@ class DetectorOutput:
     The proposals that a loss samples are drawn with a seed that is a hash of the images: the same
     batch has the same loss, in a run that is resumed too, and torch's generator is left alone.
 
-    Parameters
-    ----------
-    net
-        A module with torchvision's parts ``backbone``, ``rpn`` and ``roi_heads``.
-    images
-        Normalized, scaled and padded images (images, 3, height, width).
-    size
-        Their height and width without the padding.
-    inputs
-        The images as they came, in whose pixels boxes are given.
+    It is computed by the `net` of a `Detector` from images that are normalized, scaled to `size`
+    and then padded; boxes are given in the pixels of `inputs`, the images as they came.
     """
 
     def __init__(
@@ -275,7 +265,11 @@ class DetectorOutput:
         rpn, heads = self._net.rpn, self._net.roi_heads
         seed = zlib.crc32(self._inputs.cpu().contiguous().numpy().data)
         rpn.fg_bg_sampler.seed = heads.fg_bg_sampler.seed = seed
-        true = [self._as_truth(rows) for rows in targets]
+        real = [rows[(rows[:, 0] >= 0) & (rows[:, _CROWD] == 0)] for rows in targets]
+        # Class 0 is the background.
+        true = [
+            {"boxes": rows[:, 1:5] * self._scale, "labels": rows[:, 0].long() + 1} for rows in real
+        ]
         with torch.enable_grad():
             labels, matched = rpn.assign_targets_to_anchors(self._anchors, true)
             wanted = rpn.box_coder.encode(matched, self._anchors)
@@ -301,11 +295,6 @@ class DetectorOutput:
             row[:count, 0], row[:count, 1] = labels - 1, scores
             row[:count, 2:] = boxes / self._scale
         return rows
-
-    def _as_truth(self, rows: torch.Tensor) -> dict[str, torch.Tensor]:
-        real = rows[(rows[:, 0] >= 0) & (rows[:, _CROWD] == 0)]
-        # Class 0 is the background.
-        return {"boxes": real[:, 1:5] * self._scale, "labels": real[:, 0].long() + 1}
 
 
 class _SeededSampler:

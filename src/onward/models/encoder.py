@@ -120,15 +120,8 @@ def build_encoder(name: str, seed: int = 0) -> Encoder:
 def embed(images: Tensor, network: Callable[[Tensor], Tensor], size: int) -> Tensor:
     """Return one row of features per image, computed on the device of the images.
 
-    Parameters
-    ----------
-    images
-        A batch of bytes, see `to_pixels`.
-    network
-        Returns the features of a batch of pixels. It is to be in evaluation mode: no image's
-        features then depend on the others.
-    size
-        The side that images are resized to.
+    Images are bytes, see `to_pixels`, and are resized to `size` pixels a side. The network is to be
+    in evaluation mode: no image's features then depend on the others.
     """
     pixels = to_pixels(images)
     if pixels.shape[-2:] != (size, size):
@@ -176,34 +169,25 @@ def _renamed(name: str) -> str:
     return f"{_NUMBERED.get(number, number)}{dot}{rest}"
 
 
-class FeaturesOf(nn.Module):
-    """Returns the features that a probe reads from an encoder, in evaluation mode."""
+class ProbeFeatures(nn.Module):
+    """A network in evaluation mode, and the function that computes what a probe reads from it."""
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, network: nn.Module, features: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
-        self.encoder = encoder.eval()
+        self.network, self._features = network.eval(), features
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """Return one row of features per image."""
-        return self.encoder.features(pixels)
+        """Return one row of features per image, of pixels between 0 and 1."""
+        return self._features(pixels)
 
 
-class ClipImageTower(nn.Module):
-    """Returns embeddings of length 1 of pixels between 0 and 1."""
-
-    def __init__(self, visual: nn.Module, scale: Scale) -> None:
-        super().__init__()
-        self.visual, self._scale = visual, scale
-
-    def forward(self, pixels: Tensor) -> Tensor:
-        """Return one embedding per image."""
-        return functional.normalize(self.visual(_normalized(pixels, self._scale)), dim=1)
-
-
-def published_clip(path: Path) -> ClipImageTower:
-    """Return the image tower of CLIP's RN50 with the weights of a file, in evaluation mode."""
+def published_clip(path: Path) -> ProbeFeatures:
+    """Return the image tower of CLIP's RN50 with the weights of a file: embeddings of length 1."""
     library = open_clip()
     with quietly():
-        visual: nn.Module = library.create_model("RN50-quickgelu", pretrained=None).visual.eval()
+        visual: nn.Module = library.create_model("RN50-quickgelu", pretrained=None).visual
     fit(visual, with_prefix_removed("visual.", read_weights(path)), path)
-    return ClipImageTower(visual, (library.OPENAI_DATASET_MEAN, library.OPENAI_DATASET_STD))
+    scale = library.OPENAI_DATASET_MEAN, library.OPENAI_DATASET_STD
+    return ProbeFeatures(
+        visual, lambda pixels: functional.normalize(visual(_normalized(pixels, scale)), dim=1)
+    )

@@ -130,14 +130,8 @@ class SwinMaps(nn.Module):
     It has no stochastic depth, so that two runs compute the same. Its stages lie at every other
     place of torchvision's list of layers, each behind what makes the map coarser.
 
-    Parameters
-    ----------
-    widths, depths, heads
-        How many channels, layers and heads each stage has; each is twice as wide as the last.
-    window
-        The side of the windows of attention.
-    first
-        The first stage whose map is returned.
+    Each stage has its number of channels, layers and heads; `window` is the side of the windows of
+    attention, and `first` the first stage whose map is returned.
 
     References
     ----------

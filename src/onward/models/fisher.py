@@ -1,6 +1,6 @@
 """The Fisher diagonal: the squared gradients of single samples."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -131,20 +131,6 @@ def _by_matrix_products(
     matrix per sample.
     """
     layers = {n: m for n, m in model.named_modules() if isinstance(m, nn.Linear | LinearHead)}
-    with _recorded(layers) as seen:
-        outputs = model(inputs)
-    found = torch.autograd.grad(outputs, [seen[name][1] for name in layers], gradients)
-    squares = {}
-    for name, gradient in zip(layers, found, strict=True):
-        squared = gradient.square()
-        squares[f"{name}.weight"] = squared.t() @ seen[name][0].detach().square()
-        squares[f"{name}.bias"] = squared.sum(0)
-    return squares
-
-
-@contextmanager
-def _recorded(layers: Mapping[str, nn.Module]) -> Iterator[dict[str, tuple[Any, Any]]]:
-    """Record inputs and outputs of layers, by name."""
     seen: dict[str, tuple[Any, Any]] = {}
     with ExitStack() as stack:
         for name, layer in layers.items():
@@ -153,4 +139,11 @@ def _recorded(layers: Mapping[str, nn.Module]) -> Iterator[dict[str, tuple[Any, 
                 seen[name] = inputs[0], output
 
             stack.callback(layer.register_forward_hook(record).remove)
-        yield seen
+        outputs = model(inputs)
+    found = torch.autograd.grad(outputs, [seen[name][1] for name in layers], gradients)
+    squares = {}
+    for name, gradient in zip(layers, found, strict=True):
+        squared = gradient.square()
+        squares[f"{name}.weight"] = squared.t() @ seen[name][0].detach().square()
+        squares[f"{name}.bias"] = squared.sum(0)
+    return squares

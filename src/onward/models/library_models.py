@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import torch
 from torch import nn
 
 from onward.errors import OnwardError
@@ -85,26 +84,19 @@ def _card(library: str, name: str, *, has_weights: bool) -> ModelCard:
 
 
 def timm_classifier(
-    shape: tuple[int, ...],
-    classes: int,
-    generator: torch.Generator,
-    *,
-    model: str,
-    image_size: int | None = None,
-    **options: Any,
+    *args: Any, model: str, image_size: int | None = None, **options: Any
 ) -> Classifier:
     """Make a classifier of images on a model of timm, with its initialization and normalization.
 
     A model with a fixed input size gets images resized to it; with `image_size`, it is built for
-    that size (timm's ``img_size``). Other models get images as they are, or resized to it.
+    that size (timm's ``img_size``). Other models get images as they are, or resized to it. Further
+    arguments are those of `image_classifier`.
     """
     config: Any = timm().get_pretrained_cfg(model)
     fixed = config.input_size[-1] if config is not None and config.fixed_input_size else None
     return image_classifier(
         partial(_timm_backbone, model, image_size if fixed and image_size != fixed else None),
-        shape,
-        classes,
-        generator,
+        *args,
         name=f"timm:{model}",
         scale=IMAGENET if config is None else (config.mean, config.std),
         image_size=image_size or fixed,
@@ -114,10 +106,7 @@ def timm_classifier(
 
 
 def torchvision_classifier(
-    shape: tuple[int, ...],
-    classes: int,
-    generator: torch.Generator,
-    *,
+    *args: Any,
     model: str,
     name: str | None = None,
     image_size: int | None = None,
@@ -127,7 +116,7 @@ def torchvision_classifier(
 
     Vision Transformers and MaxViT read images of one size: images are resized to 224 pixels, or to
     `image_size`, for which the model is then built. Other models get images as they are, or resized
-    to it.
+    to it. Further arguments are those of `image_classifier`.
     """
     argument = next((a for start, a in _SIZE_ARGUMENTS.items() if model.startswith(start)), None)
     size = image_size or (_DEFAULT_SIZE if argument else None)
@@ -139,9 +128,7 @@ def torchvision_classifier(
         settings["transform_input"] = options.get("weights") is not None
     return image_classifier(
         partial(torchvision_backbone, model, settings),
-        shape,
-        classes,
-        generator,
+        *args,
         name=name or f"torchvision:{model}",
         scale=IMAGENET,
         image_size=size,

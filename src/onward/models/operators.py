@@ -21,13 +21,17 @@ def nms(boxes: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torc
     >>> nms(boxes, torch.tensor([0.9, 0.8, 0.95]), 0.4).tolist()
     [2, 0]
     """
+    from onward.models.torchvision_loader import torchvision  # which loads these operators
+
+    overlap = torchvision().ops.box_iou
     order = scores.argsort(descending=True, stable=True)
     kept = order[:0]
     for start in range(0, len(order), _AT_A_TIME):
         some = order[start : start + _AT_A_TIME]
         if len(kept):
-            some = some[~_overlap(boxes[kept], boxes[some], iou_threshold).any(0)]
-        removes = _overlap(boxes[some], boxes[some], iou_threshold).triu(1)
+            some = some[~(overlap(boxes[kept], boxes[some]) > iou_threshold).any(0)]
+        # Two empty boxes give 0 / 0, which is not above any threshold: both stay.
+        removes = (overlap(boxes[some], boxes[some]) > iou_threshold).triu(1)
         # Who stays depends on who of the better ones stays: right for the first one at once, and
         # for one more at least with every round, so what no longer changes is right for all.
         stays = ~removes.any(0)
@@ -35,18 +39,6 @@ def nms(boxes: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torc
             stays = now
         kept = torch.cat([kept, some[stays]])
     return kept
-
-
-def _overlap(some: torch.Tensor, others: torch.Tensor, threshold: float) -> torch.Tensor:
-    """Return which overlap by more than this, a row for each of the first ones."""
-    areas, their_areas = (
-        (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1]) for boxes in (some, others)
-    )
-    low = torch.maximum(some[:, None, :2], others[:, :2])
-    high = torch.minimum(some[:, None, 2:], others[:, 2:])
-    shared = (high - low).clamp_(min=0).prod(2)
-    # Two empty boxes give 0 / 0, which is not above any threshold: both stay.
-    return shared / (areas[:, None] + their_areas - shared) > threshold
 
 
 def roi_align(
