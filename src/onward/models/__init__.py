@@ -140,12 +140,7 @@ MODEL_SOURCES: Mapping[str, str] = {
 
 
 def find_model(name: str) -> ModelCard:
-    """Return the model of a name: of the catalogue, of timm or torchvision, or from a file.
-
-    Parameters
-    ----------
-    name
-        A name of the catalogue, or one that has a form of `MODEL_SOURCES`.
+    """Return the model of a name: of the catalogue, or of a form that `MODEL_SOURCES` has.
 
     Examples
     --------
@@ -165,13 +160,9 @@ models
         return file_card(name)
     if not inner or source not in ("timm", "torchvision"):
         raise unknown("model", name, [*MODELS, *MODEL_SOURCES], "onward list models")
-    from onward.models import library_models
+    from onward.models.library_models import timm_card, torchvision_card
 
-    return (
-        library_models.timm_card(inner)
-        if source == "timm"
-        else library_models.torchvision_card(inner)
-    )
+    return timm_card(inner) if source == "timm" else torchvision_card(inner)
 
 
 def stored_recipe(recipe: "DataclassInstance") -> dict[str, Any]:

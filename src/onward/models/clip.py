@@ -77,7 +77,7 @@ class Clip(Model):
         mean = getattr(visual, "image_mean", None) or library.OPENAI_DATASET_MEAN
         std = getattr(visual, "image_std", None) or library.OPENAI_DATASET_STD
         self._normalize = Normalize((tuple(mean), tuple(std)))
-        nothing = self._read([""])
+        nothing = self._tokens([""])
         with torch.no_grad():
             self._width = int(self.net.encode_text(nothing).shape[1])
         self.macs = sum(tower_macs(self.net, self.side, nothing.shape[1]))
@@ -187,7 +187,7 @@ class Clip(Model):
 
     def _of_texts(self, rows: torch.Tensor) -> torch.Tensor:
         lines = [text.split("\n") for text in self._layout.texts(rows.cpu())]
-        tokens = self._read([line for text in lines for line in text])
+        tokens = self._tokens([line for text in lines for line in text]).to(self.device)
         # Prompts may have a hundred lines each; in training a text has one.
         some = [tokens] if torch.is_grad_enabled() else torch.split(tokens, _BATCH_SIZE)
         every = torch.cat([self.net.encode_text(part, normalize=True) for part in some])
@@ -197,9 +197,6 @@ class Clip(Model):
         owner = torch.repeat_interleave(torch.arange(len(lines)), counts).to(every.device)
         total = every.new_zeros(len(lines), every.shape[1]).index_add(0, owner, every)
         return functional.normalize(total, dim=1)
-
-    def _read(self, texts: list[str]) -> torch.Tensor:
-        return self._tokens(texts).to(self.device)
 
 
 def tower_macs(net: Any, side: tuple[int, int], context: int) -> tuple[int, int]:

@@ -23,7 +23,6 @@ RANDOM = "drawn at random"
 _HUB_FILES = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
 _LOOKS = ("mean", "std", "interpolation", "resize_mode")
 _FILES = (".pt", ".pth", ".bin", ".safetensors", ".ckpt")
-_SEED = 0
 _Shapes = Mapping[str, tuple[int, ...]]
 # What configurations of open_clip leave out.
 _USUAL = {"width": 512, "context_length": 77, "vocab_size": 49408}
@@ -110,7 +109,7 @@ def named_clip(name: str, *, weights: Path | None = None, pretrained: str | None
         weights, config = _published(config, pretrained)
     try:
         with _offline():
-            generator = torch.Generator().manual_seed(_SEED)
+            generator = torch.Generator().manual_seed(0)
             file = None if weights is None else str(weights)
             clip = Clip(_ANY_SHAPE, 0, generator, config=config, weights=file)
     except (OSError, ImportError) as error:

@@ -6,14 +6,13 @@ from torch import nn
 
 from onward.models.classifier import image_classifier
 from onward.models.pixels import ANY_IMAGES
-from onward.models.shared import init_convolutions
+from onward.models.shared import conv_norm_relu, init_convolutions
 
 
 def _backbone() -> nn.Module:
     layers: list[nn.Module] = []
     for before, width, stride in (3, 16, 1), (16, 32, 2), (32, 64, 2), (64, 96, 2), (96, 96, 1):
-        convolution = nn.Conv2d(before, width, 3, stride, padding=1, bias=False)
-        layers += [convolution, nn.BatchNorm2d(width), nn.ReLU()]
+        layers += conv_norm_relu(before, width, stride)
     backbone = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten())
     init_convolutions(backbone, "fan_out")
     return backbone

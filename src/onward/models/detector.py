@@ -201,11 +201,10 @@ class Detector(Model):
 class DetectorOutput:
     """The outputs of a region-based detector for a batch: feature maps, then proposals.
 
-    What follows depends on the question: `loss` compares with true boxes, `detections` decides,
-    and `classified` returns the outputs of the box head for any boxes.
-
-    The proposals that a loss samples are drawn with a seed that is a hash of the images: the same
-    batch has the same loss, in a run that is resumed too, and torch's generator is left alone.
+    `loss` compares them with true boxes, `detections` returns what is found, and `classified` the
+    outputs of the box head for any boxes. The proposals that a loss samples are drawn with a seed
+    that is a hash of the images: the same batch has the same loss, in a run that is resumed too,
+    and torch's generator is left alone.
 
     It is computed by the `net` of a `Detector` from images that are normalized, scaled to `size`
     and then padded; boxes are given in the pixels of `inputs`, the images as they came.
@@ -298,10 +297,7 @@ class DetectorOutput:
 
 
 class _SeededSampler:
-    """A sampler of anchors or proposals of torchvision's, which draws on the CPU from a ``seed``.
-
-    torchvision's own draws come from the generator that all of torch shares.
-    """
+    """torchvision's sampler of anchors or proposals, which draws on the CPU from a ``seed``."""
 
     def __init__(self, sampler: Any) -> None:
         self._sampler, self.seed = sampler, 0

@@ -12,6 +12,7 @@ from onward.errors import unknown
 from onward.models.clip_config import open_clip, quietly
 from onward.models.library_models import torchvision_backbone
 from onward.models.pixels import IMAGENET, Scale, to_pixels
+from onward.models.shared import conv_norm_relu
 from onward.models.weights import fit, read_safetensors, read_weights, with_prefix_removed
 from onward.models.weights_folder import WEIGHTS, read_card
 
@@ -67,11 +68,7 @@ class SmallNet(nn.Module):
     def __init__(self, *widths: int) -> None:
         super().__init__()
         self.stages = nn.ModuleList(
-            nn.Sequential(
-                nn.Conv2d(before, width, 3, stride=2, padding=1, bias=False),
-                nn.BatchNorm2d(width),
-                nn.ReLU(),
-            )
+            nn.Sequential(*conv_norm_relu(before, width, 2))
             for before, width in zip((3, *widths), widths, strict=False)
         )
 

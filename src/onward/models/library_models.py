@@ -43,7 +43,7 @@ def timm_card(name: str) -> ModelCard:
     architecture, _, tag = name.partition(".")
     if not library.is_model(architecture):
         known, see = library.list_models(), f"timm.list_models('*{architecture[:6]}*')"
-        raise _unknown_model("timm", name, architecture, known, see)
+        raise _unknown("timm", name, architecture, known, see)
     tags = [one.partition(".")[2] for one in library.list_pretrained(f"{architecture}.*")]
     if tag and tag not in tags:
         raise OnwardError(
@@ -60,13 +60,11 @@ def torchvision_card(name: str) -> ModelCard:
     known = models.list_models(module=models)
     if name not in known:
         see = "torchvision.models.list_models(module=torchvision.models)"
-        raise _unknown_model("torchvision", name, name, known, see)
+        raise _unknown("torchvision", name, name, known, see)
     return _card("torchvision", name, has_weights=True)
 
 
-def _unknown_model(
-    library: str, name: str, model: str, known: Sequence[str], see: str
-) -> OnwardError:
+def _unknown(library: str, name: str, model: str, known: Sequence[str], see: str) -> OnwardError:
     near = [f"{library}:{one}" for one in difflib.get_close_matches(model, known, n=3)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     return OnwardError(f"unknown model '{library}:{name}'.{hint} See: {see}")

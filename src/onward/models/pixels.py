@@ -18,11 +18,8 @@ ANY_IMAGES: Scale = ((0.5, 0.5, 0.5), (0.25, 0.25, 0.25))
 def to_pixels(images: Array | torch.Tensor) -> torch.Tensor:
     """Return images as numbers between 0 and 1 of shape (n, 3, height, width), on their device.
 
-    Parameters
-    ----------
-    images
-        Bytes of shape (n, height, width, 3), or with a fourth channel that says where there is
-        a drawing: the rest becomes white.
+    Images are bytes of shape (n, height, width, 3), or with a fourth channel, alpha: what is
+    transparent becomes white.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from torch import nn
 from onward.models.classifier import image_classifier
 from onward.models.library_models import torchvision_backbone
 from onward.models.pixels import IMAGENET
-from onward.models.shared import init_convolutions
+from onward.models.shared import conv_norm_relu, init_convolutions
 from onward.models.weights import Weights
 
 _FIRST_SHORTCUT = "layer1.0.downsample."
@@ -17,15 +17,8 @@ _FIRST_SHORTCUT = "layer1.0.downsample."
 def _backbone() -> nn.Module:
     net: Any = torchvision_backbone("resnet50", {})
     # The network continues with its own bn1 and ReLU.
-    net.conv1 = nn.Sequential(
-        nn.Conv2d(3, 32, 3, 2, padding=1, bias=False),
-        nn.BatchNorm2d(32),
-        nn.ReLU(),
-        nn.Conv2d(32, 32, 3, padding=1, bias=False),
-        nn.BatchNorm2d(32),
-        nn.ReLU(),
-        nn.Conv2d(32, 64, 3, padding=1, bias=False),
-    )
+    stem = *conv_norm_relu(3, 32, 2), *conv_norm_relu(32, 32)
+    net.conv1 = nn.Sequential(*stem, nn.Conv2d(32, 64, 3, padding=1, bias=False))
     for layer in (net.layer2, net.layer3, net.layer4):
         convolution, norm = layer[0].downsample
         layer[0].downsample = nn.Sequential(

@@ -16,6 +16,12 @@ def drawing_from(generator: torch.Generator) -> Iterator[None]:
         yield
 
 
+def conv_norm_relu(before: int, width: int, stride: int = 1) -> tuple[nn.Module, ...]:
+    """Return a convolution of 3 x 3 pixels, its batch normalization, and a ReLU."""
+    convolution = nn.Conv2d(before, width, 3, stride, padding=1, bias=False)
+    return convolution, nn.BatchNorm2d(width), nn.ReLU()
+
+
 def init_convolutions(network: nn.Module, fan: Literal["fan_in", "fan_out"]) -> None:
     """Draw the weights of all convolutions from normal distributions (Kaiming)."""
     for module in network.modules():

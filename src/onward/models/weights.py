@@ -100,9 +100,8 @@ def read_safetensors(path: Path) -> Weights:
 
 def without_parallel(weights: Weights) -> Weights:
     """Return weights without ``module.``, which data-parallel training puts before all names."""
-    if not all(name.startswith(_PARALLEL) for name in weights):
-        return weights
-    return with_prefix_removed(_PARALLEL, weights)
+    has_prefix = all(name.startswith(_PARALLEL) for name in weights)
+    return with_prefix_removed(_PARALLEL, weights) if has_prefix else weights
 
 
 def with_prefix_removed(prefix: str, weights: Weights) -> Weights:
