@@ -27,7 +27,7 @@ _BATCH_SIZE = 256
 
 
 class Clip(Model):
-    """Embeds images and texts; scaling, normalisation and tokens are part of it.
+    """Embeds images and texts; scaling, normalization and tokenization are part of it.
 
     Inputs are rows of bytes, see `onward.pairs`. Outputs are (sample, 2, width), see
     `onward.tasks.image_text`. Classes are told by texts, so there is no last layer that grows.
@@ -109,7 +109,7 @@ class Clip(Model):
     def fit(self, image: Any) -> Array:
         """Return an image of Pillow as bytes (height, width, 3), cut and scaled as for its tower.
 
-        As open_clip does it, but for the normalisation, which `predict` does.
+        As open_clip does it, without the normalization, which `predict` does.
         """
         return np.asarray(self._crop_and_resize(image), np.uint8)
 
