@@ -9,9 +9,8 @@ import onward
 from measured import Measured, Target, cpu_milliseconds, measure
 from onward.budget import Budget
 from onward.methods.finetune import Finetune
-from onward.models.clip_config import SMALL
-from onward.models.open_clip_loader import open_clip
-from onward.models.pixels import normalised, scale_of
+from onward.models.clip_config import SMALL, open_clip
+from onward.models.pixels import Normalize
 from onward.pairs import PairLayout, as_bytes
 from onward.train.augment import augmented
 from onward.train.learner import GradientLearner
@@ -71,7 +70,7 @@ def _plain(benchmark: Benchmark, recipe: Recipe, iterations: int) -> float:
         eps=recipe.eps,
     )
     layout = PairLayout(view.input_shape)
-    scale = scale_of((library.OPENAI_DATASET_MEAN, library.OPENAI_DATASET_STD))
+    normalize = Normalize((library.OPENAI_DATASET_MEAN, library.OPENAI_DATASET_STD))
     net.train()
 
     def learn() -> None:
@@ -81,7 +80,7 @@ def _plain(benchmark: Benchmark, recipe: Recipe, iterations: int) -> float:
             batch = augmented(reader, steps[step], recipe.augment, (0, 0, step))
             rows = torch.from_numpy(as_bytes(batch))
             optimizer.zero_grad()
-            images = normalised(layout.images(rows), scale)
+            images = normalize(layout.images(rows))
             found = net(images, tokens(layout.texts(rows)))
             loss_of(*found[:3]).backward()
             optimizer.step()

@@ -10,8 +10,8 @@ from measured import Measured, Target, cpu_milliseconds, measure, table_of, view
 from onward.benchmarks.clad_recipes import BOX_RECIPES
 from onward.budget import Budget
 from onward.methods.finetune import Finetune
+from onward.models.faster_rcnn import SmallRCNN
 from onward.models.pixels import ANY_IMAGES
-from onward.models.small_detectors import SmallRCNN
 from onward.models.torchvision_loader import torchvision
 from onward.tasks.boxes import Boxes
 from onward.train.learner import GradientLearner

@@ -26,7 +26,7 @@ from onward.errors import (
 from onward.exam import Exam, Test, due_tests, static_tests
 from onward.failures import FailedRun
 from onward.learners import UNKNOWN, Chosen, choose, require_metered, require_shared_out
-from onward.models.stored_recipe import stored_recipe
+from onward.models import stored_recipe
 from onward.results.cost import Meter, Spent, environment
 from onward.results.folder import folder_of, write_traceback
 from onward.results.followed import open_for_all

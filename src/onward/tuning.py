@@ -15,7 +15,7 @@ from onward.errors import OnwardError, unknown
 from onward.failures import FailedRun, RunsFailedError
 from onward.files import storage, write_atomic
 from onward.learners import choose
-from onward.models.stored_recipe import stored_recipe
+from onward.models import stored_recipe
 from onward.results.record import RunRecord
 from onward.results.schema import Stored
 from onward.stored import stored

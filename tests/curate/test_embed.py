@@ -24,7 +24,7 @@ from onward.curate.store import Store
 from onward.errors import OnwardError
 from onward.models.clip import Clip
 from onward.models.clip_choice import named_clip
-from onward.models.open_clip_loader import open_clip
+from onward.models.clip_config import open_clip
 from onward.train.loading import loading_with
 from onward.types import Array
 

@@ -14,7 +14,7 @@ from onward.data.clear_folder import read_clear
 from onward.data.folder_images import FolderImages, opened, square
 from onward.data.split import shuffled_out
 from onward.errors import OnwardError
-from onward.models.tensor_files import read_tensors
+from onward.models.weights import read_tensors
 
 LAYOUTS = ("old", "new", "image_only")
 PER_CLASS = 6

@@ -18,7 +18,7 @@ from onward.data.pair_files import OpenFiles, in_order
 from onward.data.shards import Shards, open_shards, shard_paths
 from onward.data.tar_index import tar_index
 from onward.errors import OnwardError
-from onward.models.open_clip_loader import open_clip
+from onward.models.clip_config import open_clip
 from onward.pairs import pair_type
 from onward.types import Array, Call, Rows, Samples, Table, View
 

@@ -22,7 +22,7 @@ from onward.evaluation.static import StaticOutcome, evaluate_static, find_static
 from onward.metrics.static_tasks import SHIFTS
 from onward.models.clip import Clip
 from onward.models.clip_choice import chosen_clip, named_clip
-from onward.models.open_clip_loader import open_clip
+from onward.models.clip_config import open_clip
 
 
 @pytest.fixture(scope="module")

@@ -107,7 +107,7 @@ def test_nothing_is_lost_while_nothing_has_changed() -> None:
 
 
 class Seen:
-    """A sight of one place of two shapes."""
+    """A detector's output of one place with two anchors."""
 
     def __init__(self, seen: list[float], objects: list[float], moved: float) -> None:
         self.maps = {"0": torch.tensor(seen).view(1, 1, 1, -1)}

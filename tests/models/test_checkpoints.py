@@ -10,8 +10,7 @@ from safetensors.torch import save_file
 
 from onward.benchmarks.backbones import BACKBONES, load_backbone
 from onward.errors import OnwardError
-from onward.models.checkpoints import published_resnet50
-from onward.models.encoder import build_encoder
+from onward.models.encoder import build_encoder, published_resnet50
 from onward.models.torchvision_loader import torchvision
 
 Weights = dict[str, torch.Tensor]

@@ -8,8 +8,8 @@ from small_models import grad_copies
 from onward.benchmarks.tic_recipes import PAIR_MACS
 from onward.errors import OnwardError
 from onward.models.clip import SMALL, Clip, tower_macs
+from onward.models.clip_config import open_clip
 from onward.models.fisher import fisher_diagonal
-from onward.models.open_clip_loader import open_clip
 from onward.pairs import as_bytes, made_pairs, pair_type
 from onward.tasks.image_text import ImageText
 from onward.train.weights import snapshot

@@ -8,9 +8,8 @@ from small_models import same
 
 from onward.errors import OnwardError
 from onward.models.clip import Clip
-from onward.models.clip_architecture import architecture_of
-from onward.models.clip_choice import RANDOM, chosen_clip, named_clip
-from onward.models.open_clip_loader import open_clip
+from onward.models.clip_choice import RANDOM, architecture_of, chosen_clip, named_clip
+from onward.models.clip_config import open_clip
 
 
 @pytest.fixture(scope="module")

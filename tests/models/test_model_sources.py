@@ -16,8 +16,8 @@ from onward.errors import OnwardError
 from onward.methods import METHODS
 from onward.models import find_model
 from onward.models.classifier import Classifier
+from onward.models.library_models import torchvision_backbone
 from onward.models.torchvision_loader import torchvision
-from onward.models.torchvision_models import torchvision_backbone
 from onward.results.record import RunRecord
 
 PICTURE = (32, 32, 3)

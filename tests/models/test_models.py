@@ -24,7 +24,6 @@ from onward.errors import OnwardError
 from onward.models import MODELS, Model
 from onward.models.resnet32 import resnet32
 from onward.models.torchvision_loader import torchvision
-from onward.models.torchvision_resnet import resnet
 from onward.tasks.one_label import OneLabel
 from onward.train.weights import snapshot
 
@@ -214,14 +213,14 @@ def test_training_moves_resnets_statistics_and_predicting_uses_them() -> None:
 
 
 def test_resnet_18_costs_what_is_published() -> None:
-    model = resnet((224, 224, 3), 1000, generator(), depth=18)
+    model = MODELS["resnet18"]((224, 224, 3), 1000, generator())
     assert model.macs == pytest.approx(1.82e9, rel=0.005)
     assert model.size == 11_689_512
-    assert resnet((32, 32, 3), 1000, generator(), depth=18).macs < model.macs / 45
+    assert MODELS["resnet18"]((32, 32, 3), 1000, generator()).macs < model.macs / 45
 
 
 def test_resnet_50_costs_what_is_published() -> None:
-    model = resnet((224, 224, 3), 1000, generator(), depth=50)
+    model = MODELS["resnet50"]((224, 224, 3), 1000, generator())
     assert model.macs == pytest.approx(4.09e9, rel=0.005)
     assert model.size == 25_557_032
     assert model.head.weight.shape == (1000, 2048)

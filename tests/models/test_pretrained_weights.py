@@ -13,8 +13,8 @@ import onward
 from onward.errors import OnwardError
 from onward.models import find_model
 from onward.models.classifier import Classifier
+from onward.models.library_models import timm
 from onward.models.pretrained_weights import weights_file
-from onward.models.timm_models import timm
 from onward.models.torchvision_loader import torchvision
 
 Weights = dict[str, torch.Tensor]

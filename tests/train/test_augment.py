@@ -12,7 +12,7 @@ from onward.data.folder_images import FolderImages, opened, random_part
 from onward.data.pair_column import PAIR, PairColumn
 from onward.data.shards import open_shards
 from onward.errors import OnwardError
-from onward.models.open_clip_loader import open_clip
+from onward.models.clip_config import open_clip
 from onward.models.torchvision_loader import torchvision
 from onward.table import Column
 from onward.train.augment import augmented, shifted

@@ -14,7 +14,7 @@ import pytest
 from onward.data.past import Past
 from onward.errors import DamagedFolderError, OnwardError
 from onward.hardware import Hardware
-from onward.models.checkpoints import pretrained_encoder
+from onward.models.encoder import pretrained_encoder
 from onward.models.weights_folder import CARD, RECIPE_FIELDS, read_card
 from onward.train.moco import CPU, MocoRecipe
 from onward.train.pretrain import pretrain

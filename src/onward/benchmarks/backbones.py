@@ -131,16 +131,16 @@ def _prepare(table: Table, *, backbone: Backbone, past: Callable[[Table], Array]
 def _network(name: str, weights: str) -> "tuple[nn.Module, int, str]":
     """Return what gives features of pixels, the side that it expects, and its weights' hash."""
     # Imported here: a stream is listed and described without the learning framework.
-    from onward.models import checkpoints
+    from onward.models import encoder
     from onward.models.weights_folder import WEIGHTS
 
     path = Path(weights).expanduser()
     if name == "clip":
-        return checkpoints.published_clip(path), _PUBLISHED_SIZE, file_digest(path)
+        return encoder.published_clip(path), _PUBLISHED_SIZE, file_digest(path)
     if name == "moco":
-        encoder, size = checkpoints.pretrained_encoder(path)
+        network, size = encoder.pretrained_encoder(path)
         path /= WEIGHTS
     else:
-        encoder = checkpoints.published_resnet50(path, BACKBONES[name].prefixes)
+        network = encoder.published_resnet50(path, BACKBONES[name].prefixes)
         size = _PUBLISHED_SIZE
-    return checkpoints.FeaturesOf(encoder), size, file_digest(path)
+    return encoder.ProbeFeatures(network, network.features), size, file_digest(path)

@@ -224,6 +224,6 @@ def _numbers(found: ClearFolder) -> dict[str, Any]:
 
 def _read_tensors(path: Path) -> Any:
     # Imported here: a stream is listed and described without the learning framework.
-    from onward.models.tensor_files import read_tensors
+    from onward.models.weights import read_tensors
 
     return read_tensors(path)

@@ -12,7 +12,7 @@ from onward.train.recalled import Recalled
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from onward.models.sight import Sight
+    from onward.models.detector import DetectorOutput
 
 # By how much the last model has to be surer of an object for its box to be learned from.
 _SURER = 0.1
@@ -66,14 +66,14 @@ class D1(Recalled):
         self._maps, self._proposals = number("maps", maps), number("proposals", proposals)
         self._labels = yes_or_no("labels", labels)
 
-    def lost(self, seen: "Sight", taught: "Sight", targets: "Tensor") -> "Tensor":
+    def lost(self, seen: "DetectorOutput", taught: "DetectorOutput", targets: "Tensor") -> "Tensor":
         """Return both distances, and the task loss if stored images are learned again."""
         lost = self._maps * map_distance(seen, taught)
         lost = lost + self._proposals * proposal_distance(seen, taught)
         return lost + seen.loss(targets) if self._labels else lost
 
 
-def map_distance(seen: "Sight", taught: "Sight") -> "Tensor":
+def map_distance(seen: "DetectorOutput", taught: "DetectorOutput") -> "Tensor":
     """Return how much less the maps show than the last model's, each less its own mean."""
     lost = [
         ((then - then.mean()) - (now - now.mean())).clamp(min=0).mean()
@@ -82,7 +82,7 @@ def map_distance(seen: "Sight", taught: "Sight") -> "Tensor":
     return sum(lost[1:], lost[0]) / len(lost)
 
 
-def proposal_distance(seen: "Sight", taught: "Sight") -> "Tensor":
+def proposal_distance(seen: "DetectorOutput", taught: "DetectorOutput") -> "Tensor":
     """Return how much less sure of objects the proposals are, and how far their boxes are off.
 
     Where the last model is not surer, nothing is lost; boxes count where it is clearly so.

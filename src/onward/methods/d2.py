@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from onward.models import Model
-    from onward.models.sight import Sight
+    from onward.models.detector import DetectorOutput
 
 _RARE = ("pedestrian", "cyclist", "tricycle")
 # At how many places of an image the last model is asked.
@@ -69,13 +69,15 @@ class D2(Recalled):
         model.net.temperature.fill_(self._temperature)
         super().on_learn_end(model, new, budget)
 
-    def lost(self, seen: "Sight", taught: "Sight", targets: "Tensor") -> "Tensor":
+    def lost(self, seen: "DetectorOutput", taught: "DetectorOutput", targets: "Tensor") -> "Tensor":
         """Return the task loss of stored images, and the distance of outputs."""
         said = self._alpha * output_distance(seen, taught, self._temperature)
         return seen.loss(targets) + said
 
 
-def output_distance(seen: "Sight", taught: "Sight", temperature: float) -> "Tensor":
+def output_distance(
+    seen: "DetectorOutput", taught: "DetectorOutput", temperature: float
+) -> "Tensor":
     """Return the mean square by which classes and corners differ at the last model's proposals.
 
     Outputs of classes are compared less their mean over classes, as by Shmelkov et al.

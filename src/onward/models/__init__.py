@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from onward.catalogue import Catalogue
 from onward.errors import unknown
+from onward.stored import stored
 
 if TYPE_CHECKING:
     import torch
+    from _typeshed import DataclassInstance
 
     from onward.models.model import Model
 
-__all__ = ["MODELS", "MODEL_SOURCES", "Model", "ModelCard", "find_model"]
+__all__ = ["MODELS", "MODEL_SOURCES", "Model", "ModelCard", "find_model", "stored_recipe"]
 
 
 @dataclass(frozen=True)
@@ -75,62 +77,58 @@ class ModelCard:
 
 
 _NETWORK = ("image_size", "weights")
-_IMAGENET: Mapping[str, Any] = {"takes": _NETWORK, "of_imagenet": True}
-_CLIP = ("weights", "grad_checkpointing")
+
+
+def _card(name: str, place: str, **settings: Any) -> ModelCard:
+    return ModelCard(name, f"onward.models.{place}", **settings)
+
+
+def _imagenet(name: str, place: str, pretrained: str, /, **fixed: Any) -> ModelCard:
+    return _card(name, place, takes=_NETWORK, of_imagenet=True, fixed=fixed, pretrained=pretrained)
 
 
 def _resnet(depth: int) -> ModelCard:
-    place = "onward.models.torchvision_resnet:resnet"
-    name = f"resnet{depth}"
-    return ModelCard(
-        name, place, fixed={"depth": depth}, pretrained=f"torchvision:{name}", **_IMAGENET
+    """Return a ResNet of torchvision: CLEAR trains 18 layers, IIRC trains 50 on ImageNet.
+
+    References
+    ----------
+    He, Zhang, Ren and Sun, Deep Residual Learning for Image Recognition, CVPR 2016.
+    """
+    name, place = f"resnet{depth}", "library_models:torchvision_classifier"
+    return _imagenet(name, place, f"torchvision:{name}", model=name, name=f"ResNet-{depth}")
+
+
+def _detector(name: str, kind: str) -> ModelCard:
+    return _card(name, f"faster_rcnn:{kind}", gives="boxes", takes=_NETWORK)
+
+
+def _clip(name: str) -> ModelCard:
+    return _card(
+        name,
+        "clip:Clip",
+        reads="pairs",
+        gives="directions",
+        takes=("weights", "grad_checkpointing"),
+        fixed={"config": name},
     )
 
 
-MODELS = Catalogue(
-    "model",
-    {
-        card.name: card
-        for card in (
-            ModelCard("linear", "onward.models.classifier:linear_probe", reads="numbers"),
-            ModelCard(
-                "mlp", "onward.models.classifier:mlp", reads="numbers", takes=("hidden_dim",)
-            ),
-            ModelCard("convnet", "onward.models.convnet:convnet", takes=_NETWORK),
-            _resnet(18),
-            ModelCard("resnet32", "onward.models.resnet32:resnet32", takes=_NETWORK),
-            _resnet(50),
-            ModelCard(
-                "resnet50d",
-                "onward.models.resnet50d:resnet50d",
-                pretrained="timm:resnet50d",
-                **_IMAGENET,
-            ),
-            *(
-                ModelCard(name, f"onward.models.{place}", gives="boxes", takes=_NETWORK)
-                for name, place in {
-                    "faster_rcnn": "torchvision_detectors:FasterRCNN",
-                    "faster_rcnn_swin": "torchvision_detectors:FasterRCNNSwin",
-                    "small_rcnn": "small_detectors:SmallRCNN",
-                    "small_swin": "small_detectors:SmallSwin",
-                }.items()
-            ),
-            *(
-                ModelCard(
-                    name,
-                    "onward.models.clip:Clip",
-                    reads="pairs",
-                    gives="directions",
-                    takes=_CLIP,
-                    fixed={"config": name},
-                )
-                for name in ("clip_small", "clip_vit_b16", "clip_vit_b32")
-            ),
-        )
-    },
-    "onward.models",
-    ModelCard,
+_CARDS = (
+    _card("linear", "classifier:linear_probe", reads="numbers"),
+    _card("mlp", "classifier:mlp", reads="numbers", takes=("hidden_dim",)),
+    _card("convnet", "convnet:convnet", takes=_NETWORK),
+    _resnet(18),
+    _card("resnet32", "resnet32:resnet32", takes=_NETWORK),
+    _resnet(50),
+    _imagenet("resnet50d", "resnet50d:resnet50d", "timm:resnet50d"),
+    _detector("faster_rcnn", "FasterRCNN"),
+    _detector("faster_rcnn_swin", "FasterRCNNSwin"),
+    _detector("small_rcnn", "SmallRCNN"),
+    _detector("small_swin", "SmallSwin"),
+    *map(_clip, ("clip_small", "clip_vit_b16", "clip_vit_b32")),
 )
+
+MODELS = Catalogue("model", {card.name: card for card in _CARDS}, "onward.models", ModelCard)
 """By name; a package adds one as a `ModelCard` by an entry point."""
 
 MODEL_SOURCES: Mapping[str, str] = {
@@ -140,20 +138,9 @@ MODEL_SOURCES: Mapping[str, str] = {
 }
 """Where models beside the catalogue's come from: how one is named, and what it is."""
 
-# Which functions make a card of what follows the colon.
-_LIBRARIES = {
-    "timm": "onward.models.timm_models",
-    "torchvision": "onward.models.torchvision_models",
-}
-
 
 def find_model(name: str) -> ModelCard:
-    """Return the model of a name: of the catalogue, of timm or torchvision, or from a file.
-
-    Parameters
-    ----------
-    name
-        A name of the catalogue, or one that has a form of `MODEL_SOURCES`.
+    """Return the model of a name: of the catalogue, or of a form that `MODEL_SOURCES` has.
 
     Examples
     --------
@@ -167,24 +154,32 @@ models
     if name in MODELS:
         return MODELS[name]
     source, _, inner = name.partition(":")
-    if is_of_file(name):
-        place, inner = "onward.models.file_models", name
-    elif inner and source in _LIBRARIES:
-        place = _LIBRARIES[source]
-    else:
+    if _is_from_file(name):
+        from onward.models.file_models import file_card
+
+        return file_card(name)
+    if not inner or source not in ("timm", "torchvision"):
         raise unknown("model", name, [*MODELS, *MODEL_SOURCES], "onward list models")
-    found: ModelCard = importlib.import_module(place).card(inner)
+    from onward.models.library_models import timm_card, torchvision_card
+
+    return timm_card(inner) if source == "timm" else torchvision_card(inner)
+
+
+def stored_recipe(recipe: "DataclassInstance") -> dict[str, Any]:
+    """Return a recipe as a spec stores it, see `onward.stored.stored`.
+
+    A model from a file is stored as the names of the file and of the class, with a hash of the file
+    beside them: an edited file makes another run, the same file in another folder does not.
+    """
+    found = stored(recipe)
+    model = found.get("model")
+    if isinstance(model, str) and _is_from_file(model):
+        card = find_model(model)
+        found |= {"model": card.name, "model_digest": card.digest}
     return found
 
 
-def is_of_file(name: str) -> bool:
-    """Whether a model's name has the form of one from a file.
-
-    Examples
-    --------
-    >>> is_of_file("nets/small.py:Small"), is_of_file("timm:resnet50d")
-    (True, False)
-    """
+def _is_from_file(name: str) -> bool:
     return name.endswith(".py") or name.rpartition(":")[0].endswith(".py")
 
 

@@ -9,17 +9,18 @@ from torch import nn
 from torch.nn import functional
 
 from onward.errors import OnwardError, unknown
-from onward.models.checkpoints import Weights, load_backbone
 from onward.models.model import Model
-from onward.models.pixels import Scale, normalised, scale_of
-from onward.models.shared import drawing_from, few, forward_macs
+from onward.models.pixels import Normalize, Scale
+from onward.models.shared import drawing_from, forward_macs
+from onward.models.weights import Weights, load_backbone
 
 # Pixels that are embedded at a time on a CPU: what a first layer makes of them stays in its cache.
 _CPU_PIXELS = 2**16
-_LEAST_AT_ONCE = 8
-_AT_ONCE = 256
+_MIN_BATCH_SIZE, _BATCH_SIZE = 8, 256
+# The fewest pixels a side that images have.
+_MIN_PIXELS = 8
 # A shorter vector has no direction, and no gradient passes through it.
-_SHORTEST = 1e-8
+_MIN_LENGTH = 1e-8
 
 
 class Classifier(Model):
@@ -71,13 +72,13 @@ class Classifier(Model):
         self._weights = None if weights is None else Path(weights).expanduser()
         self.preprocess = nn.Identity() if preprocess is None else preprocess
         self.backbone = self._new_backbone(generator)
-        self.uses_batch_statistics = any(
-            isinstance(module, nn.modules.batchnorm._BatchNorm)
-            for module in self.backbone.modules()
-        )
-        sample = self._sample(shape)
+        norms = nn.modules.batchnorm._BatchNorm
+        self.uses_batch_statistics = any(isinstance(m, norms) for m in self.backbone.modules())
+        sample = torch.zeros(1, *shape)
+        if len(shape) > 1:
+            sample = self.preprocess(sample.to(torch.uint8))
         self.eval()
-        width = feature_count(self.backbone, sample)
+        width = _feature_count(self.backbone, sample)
         if head not in HEADS:
             raise unknown("head", head, HEADS, "docs/design.md")
         self.head = HEADS[head](width, classes, generator, normal=normal and head == "linear")
@@ -134,7 +135,8 @@ class Classifier(Model):
         if self._has_no_backbone:
             return inputs
         with self.evaluating():
-            found = [self.backbone(self.preprocess(part)) for part in few(inputs, self._at_once)]
+            parts = torch.split(inputs, self._batch_size)
+            found = [self.backbone(self.preprocess(part)) for part in parts]
         return torch.cat(found).float()
 
     @property
@@ -146,20 +148,14 @@ class Classifier(Model):
         self.backbone.compile()
 
     @property
-    def _at_once(self) -> int:
+    def _batch_size(self) -> int:
         pixels = getattr(self.preprocess, "pixels", 0)
         if not pixels or self.device.type != "cpu":
-            return _AT_ONCE
-        return max(_CPU_PIXELS // pixels, _LEAST_AT_ONCE)
+            return _BATCH_SIZE
+        return max(_CPU_PIXELS // pixels, _MIN_BATCH_SIZE)
 
     def _set_classes(self, classes: int) -> None:
         self.head.set_classes(classes)
-
-    def _sample(self, shape: tuple[int, ...]) -> torch.Tensor:
-        if len(shape) == 1:
-            return torch.zeros(1, *shape)
-        sample: torch.Tensor = self.preprocess(torch.zeros(1, *shape, dtype=torch.uint8))
-        return sample
 
     def _new_backbone(self, generator: torch.Generator) -> nn.Module:
         if self._make_backbone is nn.Identity:
@@ -176,13 +172,8 @@ class Classifier(Model):
 class Head(nn.Module):
     """Abstract: a last layer whose ``weight`` has one row per class.
 
-    Parameters
-    ----------
-    in_features, classes, generator
-        The number of features and of classes to begin with; what draws the weights.
-    normal
-        Whether ``weight`` is drawn from a normal distribution of standard deviation 1/√in_features,
-        instead of uniform in ±1/√in_features as `torch.nn.Linear` does.
+    With `normal`, ``weight`` is drawn from a normal distribution of standard deviation
+    1/√in_features, instead of uniform in ±1/√in_features as `torch.nn.Linear` does.
     """
 
     _ROWS: tuple[str, ...] = ("weight",)
@@ -288,7 +279,7 @@ def unit_vectors(vectors: torch.Tensor) -> torch.Tensor:
             [0.0000, 0.0000]])
     """
     length = vectors.norm(dim=1, keepdim=True)
-    units: torch.Tensor = vectors / length.where(length > _SHORTEST, torch.inf)
+    units: torch.Tensor = vectors / length.where(length > _MIN_LENGTH, torch.inf)
     return units
 
 
@@ -299,55 +290,34 @@ def draw_uniform(weights: torch.Tensor, in_features: int, generator: torch.Gener
     weights.copy_(torch.rand(weights.shape, generator=generator) * 2 * bound - bound)
 
 
-class ImageInput(nn.Module):
-    """Turns bytes (n, height, width, 3) into normalized images (n, 3, height, width).
+class ImageInput(Normalize):
+    """Turns bytes (n, height, width, 3) into normalized images (n, 3, height, width) of one size.
 
-    Parameters
-    ----------
-    shape
-        The shape of one image: height, width, 3.
-    scale
-        Mean and standard deviation per colour.
-    image_size
-        What images are resized to; by default they are not.
-    name, smallest
-        What the model is called, and the fewest pixels a side that it can read.
+    The shape of one image is (height, width, 3); without `image_size` images are not resized.
+    `name` is what the model is called in messages.
     """
 
-    mean: torch.Tensor
-    std: torch.Tensor
-
     def __init__(
-        self,
-        shape: tuple[int, ...],
-        scale: Scale,
-        image_size: int | None = None,
-        *,
-        name: str,
-        smallest: int = 8,
+        self, shape: tuple[int, ...], scale: Scale, image_size: int | None = None, *, name: str
     ) -> None:
-        super().__init__()
+        super().__init__(scale)
         if len(shape) != 3 or shape[2] != 3:
             raise OnwardError(
                 f"expected images (height, width, 3 colours), found inputs of the shape {shape}. "
                 f"{name} cannot read features: choose the model linear or mlp"
             )
-        if min(shape[:2]) < smallest:
+        if min(shape[:2]) < _MIN_PIXELS:
             raise OnwardError(
-                f"expected images of at least {smallest} pixels a side for {name}, found "
+                f"expected images of at least {_MIN_PIXELS} pixels a side for {name}, found "
                 f"{shape[0]} x {shape[1]}. Choose a larger size"
             )
         self.image_size = None if image_size is None else (image_size, image_size)
         height, width = self.image_size or shape[:2]
         self.pixels = height * width
-        mean, std = scale_of(scale)
-        # Constants, not weights: they move along with the device and are in no checkpoint.
-        self.register_buffer("mean", mean, persistent=False)
-        self.register_buffer("std", std, persistent=False)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return normalized images of the right size."""
-        pixels = normalised(images, (self.mean, self.std))
+        pixels = super().forward(images)
         if self.image_size is None or pixels.shape[2:] == self.image_size:
             return pixels
         return functional.interpolate(
@@ -373,14 +343,8 @@ def image_classifier(
     )
 
 
-def feature_count(backbone: nn.Module, sample: torch.Tensor) -> int:
-    """Return how many features a backbone gives for one sample, or say what it gives instead.
-
-    Examples
-    --------
-    >>> feature_count(nn.Linear(3, 8), torch.zeros(1, 3))
-    8
-    """
+def _feature_count(backbone: nn.Module, sample: torch.Tensor) -> int:
+    """Return how many features a backbone gives for one sample, or say what it gives instead."""
     shape = tuple(sample.shape)
     try:
         with torch.no_grad():
@@ -401,38 +365,25 @@ def feature_count(backbone: nn.Module, sample: torch.Tensor) -> int:
     return int(features.shape[1])
 
 
-def linear_probe(
-    shape: tuple[int, ...], classes: int, generator: torch.Generator, *, head: str = "linear"
-) -> Classifier:
-    """Make a classifier that is a head on features, and nothing else."""
-    require_features(shape)
-    return Classifier(nn.Identity, shape, classes, generator, head=head)
+def linear_probe(shape: tuple[int, ...], *args: Any, **options: Any) -> Classifier:
+    """Make a `Classifier` that is a head on features, and nothing else."""
+    _require_features(shape)
+    return Classifier(nn.Identity, shape, *args, **options)
 
 
-def mlp(
-    shape: tuple[int, ...],
-    classes: int,
-    generator: torch.Generator,
-    *,
-    head: str = "linear",
-    hidden_dim: int = 2048,
-) -> Classifier:
-    """Make a classifier with one hidden layer, by default of 2,048 units as in CLEAR."""
-    width = require_features(shape)
-    return Classifier(
-        lambda: nn.Sequential(nn.Linear(width, hidden_dim), nn.ReLU()),
-        shape,
-        classes,
-        generator,
-        head=head,
-    )
+def mlp(shape: tuple[int, ...], *args: Any, hidden_dim: int = 2048, **options: Any) -> Classifier:
+    """Make a `Classifier` with one hidden layer, by default of 2,048 units as in CLEAR."""
+    _require_features(shape)
+
+    def backbone() -> nn.Module:
+        return nn.Sequential(nn.Linear(shape[0], hidden_dim), nn.ReLU())
+
+    return Classifier(backbone, shape, *args, **options)
 
 
-def require_features(shape: tuple[int, ...]) -> int:
-    """Return the number of features of an input, or say that it has another shape."""
+def _require_features(shape: tuple[int, ...]) -> None:
     if len(shape) != 1:
         raise OnwardError(
             f"expected inputs with one axis, their features; found the shape {shape}. A linear "
             "layer cannot read images: choose features, or the model resnet18"
         )
-    return shape[0]

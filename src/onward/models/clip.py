@@ -10,24 +10,24 @@ import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.nn.modules.utils import _pair
 
 from onward.errors import OnwardError
-from onward.models.clip_config import CONFIGS, SMALL, ClipConfig
+from onward.models.clip_config import CONFIGS, SMALL, ClipConfig, open_clip
 from onward.models.model import Model
-from onward.models.open_clip_loader import open_clip
-from onward.models.pixels import Scale, normalised, scale_of
-from onward.models.shared import drawing_from, few, forward_macs
+from onward.models.pixels import Normalize
+from onward.models.shared import drawing_from, forward_macs
 from onward.pairs import PairLayout
 from onward.table import Array
 
-# How sharp similarities may become, as in CLIP.
-_SHARPEST = math.log(100)
-# How many samples are looked at together where nothing is learned.
-_AT_A_TIME = 256
+# The largest logarithm of the scale of similarities, as in CLIP.
+_MAX_LOGIT_SCALE = math.log(100)
+# How many samples are computed together where nothing is learned.
+_BATCH_SIZE = 256
 
 
 class Clip(Model):
-    """Embeds images and texts; scaling, normalisation and tokens are part of it.
+    """Embeds images and texts; scaling, normalization and tokenization are part of it.
 
     Inputs are rows of bytes, see `onward.pairs`. Outputs are (sample, 2, width), see
     `onward.tasks.image_text`. Classes are told by texts, so there is no last layer that grows.
@@ -51,9 +51,6 @@ class Clip(Model):
         a third more work, and the memory of one layer.
     """
 
-    mean: torch.Tensor
-    std: torch.Tensor
-
     def __init__(
         self,
         shape: tuple[int, ...],
@@ -72,14 +69,15 @@ class Clip(Model):
         self._config = CONFIGS[config] if isinstance(config, str) else config
         self._classes, self._grad_checkpointing = classes, grad_checkpointing
         self._weights = None if weights is None else Path(weights).expanduser()
-        self._tokens = self._config.tokens()
+        self._tokens = self._config.tokenizer()
         self.net = self._made(generator)
-        visual = self.net.visual
-        # Height and width of the images that its tower looks at.
-        self.side = _pair(visual.image_size)
-        for name, values in zip(("mean", "std"), scale_of(_scale_of_images(visual)), strict=True):
-            self.register_buffer(name, values, persistent=False)
-        nothing = self._read([""])
+        # Height and width of the images that its tower reads.
+        self.side: tuple[int, int] = _pair(self.net.visual.image_size)
+        library, visual = open_clip(), self.net.visual
+        mean = getattr(visual, "image_mean", None) or library.OPENAI_DATASET_MEAN
+        std = getattr(visual, "image_std", None) or library.OPENAI_DATASET_STD
+        self._normalize = Normalize((tuple(mean), tuple(std)))
+        nothing = self._tokens([""])
         with torch.no_grad():
             self._width = int(self.net.encode_text(nothing).shape[1])
         self.macs = sum(tower_macs(self.net, self.side, nothing.shape[1]))
@@ -111,11 +109,9 @@ class Clip(Model):
     def fit(self, image: Any) -> Array:
         """Return an image of Pillow as bytes (height, width, 3), cut and scaled as for its tower.
 
-        As open_clip does it, but for the normalisation, which `predict` does.
+        As open_clip does it, without the normalization, which `predict` does.
         """
-        for step in self._fitting[:-2]:  # the last two make numbers of it, and normalise them
-            image = step(image)
-        return np.asarray(image, np.uint8)
+        return np.asarray(self._crop_and_resize(image), np.uint8)
 
     def compile_network(self) -> None:
         """Compile both towers."""
@@ -125,7 +121,7 @@ class Clip(Model):
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the embeddings of images and texts."""
         with torch.no_grad():
-            return torch.cat([self._embeddings(some) for some in few(inputs, _AT_A_TIME)])
+            return torch.cat([self._embeddings(some) for some in torch.split(inputs, _BATCH_SIZE)])
 
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the embeddings of images."""
@@ -133,7 +129,7 @@ class Clip(Model):
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the embeddings of images and texts, with their graph."""
-        self.net.logit_scale.detach().clamp_(0, _SHARPEST)
+        self.net.logit_scale.detach().clamp_(0, _MAX_LOGIT_SCALE)
         found = self._embeddings(inputs)
         self.features = found[:, 0]
         return found
@@ -145,19 +141,20 @@ class Clip(Model):
         return self
 
     @cached_property
-    def _fitting(self) -> list[Any]:
-        said = getattr(self.net.visual, "preprocess_cfg", {})
-        ways = {name: said[name] for name in ("interpolation", "resize_mode") if name in said}
-        steps = open_clip().image_transform(self.side, is_train=False, **ways).transforms
-        return list(steps)
+    def _crop_and_resize(self) -> Any:
+        config = getattr(self.net.visual, "preprocess_cfg", {})
+        ways = {name: config[name] for name in ("interpolation", "resize_mode") if name in config}
+        transform = open_clip().image_transform(self.side, is_train=False, **ways)
+        del transform.transforms[-2:]  # which make a tensor of it, and normalize it
+        return transform
 
     def _made(self, generator: torch.Generator) -> Any:
         with drawing_from(generator):
             net = self._config.made()
         if self._weights is not None:
-            from onward.models.checkpoints import read_weights, require_fit, unwrapped
+            from onward.models.weights import read_weights, require_fit, without_parallel
 
-            read = unwrapped(read_weights(self._weights))
+            read = without_parallel(read_weights(self._weights))
             require_fit(net, read, self._weights, of=f"open_clip's {self._config.name}")
             net.load_state_dict(read)
         if self._grad_checkpointing:
@@ -179,7 +176,7 @@ class Clip(Model):
         return whole
 
     def _of_images(self, rows: torch.Tensor) -> torch.Tensor:
-        images = normalised(self._layout.images(rows).to(self.device), (self.mean, self.std))
+        images = self._normalize(self._layout.images(rows).to(self.device))
         if tuple(images.shape[2:]) != self.side:
             images = functional.interpolate(
                 images, self.side, mode="bicubic", align_corners=False, antialias=True
@@ -190,9 +187,9 @@ class Clip(Model):
 
     def _of_texts(self, rows: torch.Tensor) -> torch.Tensor:
         lines = [text.split("\n") for text in self._layout.texts(rows.cpu())]
-        tokens = self._read([line for text in lines for line in text])
+        tokens = self._tokens([line for text in lines for line in text]).to(self.device)
         # Prompts may have a hundred lines each; in training a text has one.
-        some = [tokens] if torch.is_grad_enabled() else few(tokens, _AT_A_TIME)
+        some = [tokens] if torch.is_grad_enabled() else torch.split(tokens, _BATCH_SIZE)
         every = torch.cat([self.net.encode_text(part, normalize=True) for part in some])
         if len(every) == len(lines):
             return every
@@ -200,9 +197,6 @@ class Clip(Model):
         owner = torch.repeat_interleave(torch.arange(len(lines)), counts).to(every.device)
         total = every.new_zeros(len(lines), every.shape[1]).index_add(0, owner, every)
         return functional.normalize(total, dim=1)
-
-    def _read(self, texts: list[str]) -> torch.Tensor:
-        return self._tokens(texts).to(self.device)
 
 
 def tower_macs(net: Any, side: tuple[int, int], context: int) -> tuple[int, int]:
@@ -214,29 +208,7 @@ def tower_macs(net: Any, side: tuple[int, int], context: int) -> tuple[int, int]
     with torch.device("meta"):
         bare = copy.deepcopy(net, moved)
         image, text = torch.zeros(1, 3, *side), torch.zeros(1, context)
-        return forward_macs(bare.visual, image), forward_macs(_TextTower(bare), text)
-
-
-class _TextTower(nn.Module):
-    """A text tower whose work is counted."""
-
-    def __init__(self, net: Any) -> None:
-        super().__init__()
-        self.net = net
-
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Read one text."""
-        found: torch.Tensor = self.net.encode_text(tokens.long())
-        return found
-
-
-def _pair(side: int | tuple[int, int]) -> tuple[int, int]:
-    return (side, side) if isinstance(side, int) else (int(side[0]), int(side[1]))
-
-
-def _scale_of_images(visual: Any) -> Scale:
-    """Return mean and deviation of the images that a tower is used to."""
-    library = open_clip()
-    mean = getattr(visual, "image_mean", None) or library.OPENAI_DATASET_MEAN
-    deviation = getattr(visual, "image_std", None) or library.OPENAI_DATASET_STD
-    return tuple(mean), tuple(deviation)
+        return (
+            forward_macs(bare.visual, image),
+            forward_macs(lambda tokens: bare.encode_text(tokens.long()), text),
+        )

@@ -3,7 +3,7 @@
 import contextlib
 import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,11 @@ from typing import Any
 import torch
 
 from onward.errors import OnwardError, first_few, unknown
-from onward.models.checkpoints import read_weights, unwrapped
 from onward.models.clip import Clip
-from onward.models.clip_architecture import architecture_of
-from onward.models.clip_config import CONFIGS, ClipConfig
-from onward.models.open_clip_loader import open_clip
+from onward.models.clip_config import CONFIGS, ClipConfig, open_clip
+from onward.models.weights import read_weights, without_parallel
 from onward.results.read import check_checkpoint, checkpoints, read_spec
-from onward.results.schema import Progress, RunSpec
+from onward.results.schema import Progress
 from onward.results.state import load_state
 from onward.saved import to_tensors
 
@@ -25,7 +23,9 @@ RANDOM = "drawn at random"
 _HUB_FILES = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
 _LOOKS = ("mean", "std", "interpolation", "resize_mode")
 _FILES = (".pt", ".pth", ".bin", ".safetensors", ".ckpt")
-_SEED = 0
+_Shapes = Mapping[str, tuple[int, ...]]
+# What configurations of open_clip leave out.
+_USUAL = {"width": 512, "context_length": 77, "vocab_size": 49408}
 _ANY_SHAPE = (1, 1, 3)
 
 
@@ -76,7 +76,7 @@ def _chosen(model: str, weights: Path | None, pretrained: str | None) -> ChosenC
     if path.is_dir():
         return _of_run(path)
     if path.is_file():
-        name = architecture_of(unwrapped(read_weights(path)), path)
+        name = architecture_of(without_parallel(read_weights(path)), path)
         return ChosenClip(named_clip(name, weights=path), name, f"those of {path}")
     if path.suffix in _FILES or os.sep in model:
         raise OnwardError(
@@ -109,19 +109,62 @@ def named_clip(name: str, *, weights: Path | None = None, pretrained: str | None
         weights, config = _published(config, pretrained)
     try:
         with _offline():
-            clip = Clip(
-                _ANY_SHAPE,
-                0,
-                torch.Generator().manual_seed(_SEED),
-                config=config,
-                weights=None if weights is None else str(weights),
-            )
+            generator = torch.Generator().manual_seed(0)
+            file = None if weights is None else str(weights)
+            clip = Clip(_ANY_SHAPE, 0, generator, config=config, weights=file)
     except (OSError, ImportError) as error:
         raise OnwardError(
             f"expected all parts of {name} on this machine, found one missing; nothing is "
             f"downloaded here. Let open_clip make this model once, then try again ({error})"
         ) from error
     return clip.seeing((*clip.side, 3))
+
+
+def architecture_of(weights: Mapping[str, torch.Tensor], path: Path) -> str:
+    """Return the one CLIP, of ours and open_clip's, whose weights have these names and shapes."""
+    shapes = _shapes_of(weights)
+    found = []
+    for name, config in _candidates(shapes):
+        with torch.device("meta"):
+            net = config.made()
+        if _shapes_of(net.state_dict()) == shapes:
+            found.append(name)
+    if not found:
+        some = ", ".join(sorted(shapes)[:3]) or "none"
+        raise OnwardError(
+            f"expected in {path} all weights of a CLIP of open_clip's, by its names and of its "
+            f"shapes, found {len(shapes)} weights that are no such model's ({some}, …). If it is "
+            "one, name it: --model NAME --weights FILE"
+        )
+    if len(found) > 1:
+        raise OnwardError(
+            f"expected weights in {path} that fit one CLIP only, found that they fit "
+            f"{', '.join(found)}, which do not compute the same. Say which it is: --model "
+            f"{found[0]} --weights {path}"
+        )
+    return found[0]
+
+
+def _candidates(shapes: _Shapes) -> Iterator[tuple[str, ClipConfig]]:
+    """Yield what has a text tower of this width, so that few models need to be made."""
+    prefix = "" if "token_embedding.weight" in shapes else "text."
+    small = {name: config for name, config in CONFIGS.items() if config.written_out is not None}
+    for name, config in {**small, **dict.fromkeys(open_clip().list_models())}.items():
+        said: Any = open_clip().get_model_config(name) if config is None else config.written_out
+        if "timm_model_name" in said["vision_cfg"] or "hf_model_name" in said["text_cfg"]:
+            continue
+        text = {**_USUAL, **said["text_cfg"]}
+        expected = {
+            "token_embedding.weight": (text["vocab_size"], text["width"]),
+            "positional_embedding": (text["context_length"], text["width"]),
+            "text_projection": (text["width"], said["embed_dim"]),
+        }
+        if all(shapes.get(prefix + part) == shape for part, shape in expected.items()):
+            yield name, config or ClipConfig(name, settings={"device": "meta"})
+
+
+def _shapes_of(weights: Mapping[str, torch.Tensor]) -> _Shapes:
+    return {name: tuple(values.shape) for name, values in weights.items()}
 
 
 def _of_run(folder: Path) -> ChosenClip:
@@ -145,12 +188,9 @@ def _of_run(folder: Path) -> ChosenClip:
     weights = state["model"] if "model" in state else state["parameters"] | state["buffers"]
     clip.net.load_state_dict({n.removeprefix("net."): v for n, v in to_tensors(weights).items()})
     words = f"those of the run {spec.method}, seed {spec.seed}, in {folder}"
-    return ChosenClip(clip, name, words, _learned_upto(saved[-1], spec))
-
-
-def _learned_upto(checkpoint: Path, spec: RunSpec) -> str | None:
-    learned = Progress.model_validate_json((checkpoint / "progress.json").read_bytes()).period
-    return spec.periods[learned - 1] if 0 < learned <= len(spec.periods) else None
+    learned = Progress.model_validate_json((saved[-1] / "progress.json").read_bytes()).period
+    period = spec.periods[learned - 1] if 0 < learned <= len(spec.periods) else None
+    return ChosenClip(clip, name, words, period)
 
 
 def _config(name: str) -> ClipConfig:
@@ -158,12 +198,8 @@ def _config(name: str) -> ClipConfig:
         return CONFIGS[name]
     models = open_clip().list_models()
     if name not in models:
-        raise unknown(
-            "CLIP model",
-            name,
-            [*CONFIGS, *models],
-            'python -c "import open_clip; print(open_clip.list_models())"',
-        )
+        command = 'python -c "import open_clip; print(open_clip.list_models())"'
+        raise unknown("CLIP model", name, [*CONFIGS, *models], command)
     return ClipConfig(name)
 
 

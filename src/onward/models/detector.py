@@ -1,6 +1,8 @@
-"""Any region-based detector of torchvision's parts, trained by autograd."""
+"""Region-based detectors of torchvision's parts, and what they return for a batch of images."""
 
 import copy
+import zlib
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -9,26 +11,25 @@ from torch import nn
 from torch.nn import functional
 
 from onward.errors import OnwardError
-from onward.models.balanced_sampler import BalancedSampler
 from onward.models.model import Model
-from onward.models.pixels import Scale, normalised, scale_of
-from onward.models.shared import drawing_from, few, forward_macs
-from onward.models.sight import Sight
+from onward.models.pixels import Normalize, Scale
+from onward.models.shared import drawing_from, forward_macs
+from onward.models.torchvision_loader import torchvision
 
 # COCO's limit of what is counted in an image.
-_MOST = 100
-# How many images are looked at together where nothing is learned.
-_AT_A_TIME = 16
-_LAST = "net.roi_heads.box_predictor."
+_MAX_DETECTIONS = 100
+# How many images are computed together where nothing is learned.
+_BATCH_SIZE = 16
+_PREDICTOR = "net.roi_heads.box_predictor."
+# The column of a true box that says whether it is a crowd's.
+_CROWD = 5
 
 
 class Detector(Model):
-    """Abstract: finds boxes in images of bytes; scaling and normalisation are part of it.
+    """Abstract: finds boxes in images of bytes; scaling and normalization are part of it.
 
-    The outputs of `forward` are a `Sight`, which computes its own loss. Those of `predict` are rows
-    of class, score and corners.
-
-    Each one says by class attributes how images are brought to it, and makes its parts.
+    The outputs of `forward` are a `DetectorOutput`, which computes its own loss. Those of `predict`
+    are rows of class, score and corners.
 
     Parameters
     ----------
@@ -58,8 +59,6 @@ class Detector(Model):
     # Its images share one loss.
     uses_batch_statistics = True
     is_detector = True
-    mean: torch.Tensor
-    std: torch.Tensor
 
     def __init__(
         self,
@@ -81,9 +80,8 @@ class Detector(Model):
             raise OnwardError(f"expected a linear head for {self.NAME}, found {head!r}")
         self._side = image_size or self.SIDE
         self._weights = None if weights is None else Path(weights).expanduser()
-        for name, values in zip(("mean", "std"), scale_of(self.SCALE), strict=True):
-            self.register_buffer(name, values, persistent=False)
-        self.net = self._made(classes, generator)
+        self._normalize = Normalize(self.SCALE)
+        self.net = self._new_net(classes, generator)
         self.macs = self._count_macs(shape)
 
     @property
@@ -93,17 +91,17 @@ class Detector(Model):
         return {
             name: values.detach().view(known, len(values) // known, *values.shape[1:])[1:]
             for name, values in self.named_parameters()
-            if name.startswith(_LAST)
+            if name.startswith(_PREDICTOR)
         }
 
     @property
     def classes(self) -> int:
-        """How many classes it knows."""
+        """The number of classes, without the background."""
         return int(self.net.roi_heads.box_predictor.cls_score.out_features) - 1
 
     def init_weights(self, generator: torch.Generator) -> None:
         """Initialize all weights anew, or load those of the file again."""
-        self.net.load_state_dict(self._made(self.classes, generator).state_dict())
+        self.net.load_state_dict(self._new_net(self.classes, generator).state_dict())
 
     def add_classes(self, classes: int, generator: torch.Generator) -> None:
         """Extend the last layer to this many classes; known ones keep their weights."""
@@ -113,40 +111,40 @@ class Detector(Model):
                 self._set_classes(classes)
             after = self.net.roi_heads.box_predictor
             with torch.no_grad():
-                for mine, theirs in zip(after.parameters(), before.parameters(), strict=True):
-                    mine[: len(theirs)] = theirs
+                for new, old in zip(after.parameters(), before.parameters(), strict=True):
+                    new[: len(old)] = old
 
     def compile_network(self) -> None:
         """Compile the backbone, whose images have one size; numbers of proposals change."""
         self.net.backbone.compile()
 
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return what is found: (images, 100, 6) of class, score and corners, class -1 behind."""
+        """Return (images, 100, 6) of class, score and corners; class -1 where there are fewer."""
         with self.evaluating():
-            return torch.cat([self(some).detections(_MOST) for some in few(inputs, _AT_A_TIME)])
+            parts = torch.split(inputs, _BATCH_SIZE)
+            return torch.cat([self(part).detections(_MAX_DETECTIONS) for part in parts])
 
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the mean of the coarsest map."""
         with self.evaluating():
-            return torch.cat([self(some).features for some in few(inputs, _AT_A_TIME)])
+            return torch.cat([self(part).features for part in torch.split(inputs, _BATCH_SIZE)])
 
-    def forward(self, inputs: torch.Tensor) -> Sight:
-        """Return what is found in a batch: maps and proposals, from which losses are computed."""
-        images = normalised(inputs, (self.mean, self.std))
+    def forward(self, inputs: torch.Tensor) -> "DetectorOutput":
+        """Return maps and proposals of a batch, from which losses are computed."""
+        images = self._normalize(inputs)
         height, width = images.shape[2:]
         size = self._scaled(height, width)
         if size != (height, width):
             images = functional.interpolate(images, size, mode="bilinear", align_corners=False)
         below, beside = (-side % self.STRIDE for side in size)
-        found = Sight(
-            self.net,
-            functional.pad(images, (0, beside, 0, below)),
-            size,
-            (size[0] / height, size[1] / width),
-            inputs,
-        )
+        padded = functional.pad(images, (0, beside, 0, below))
+        found = DetectorOutput(self.net, padded, size, inputs)
         self.features = found.features
         return found
+
+    def _backbone(self) -> nn.Module:
+        """Make what turns images into maps."""
+        raise NotImplementedError
 
     def _parts(self, outputs: int) -> Any:
         """Make torchvision's detector with this many outputs, the background among them."""
@@ -156,11 +154,11 @@ class Detector(Model):
         """Give a new detector the weights of a file."""
         raise OnwardError(f"expected no weights for {self.NAME}, which is trained from scratch")
 
-    def _made(self, classes: int, generator: torch.Generator) -> nn.Module:
+    def _new_net(self, classes: int, generator: torch.Generator) -> nn.Module:
         with drawing_from(generator):
             parts = self._parts(classes + 1)
         for part in (parts.rpn, parts.roi_heads):
-            part.fg_bg_sampler = BalancedSampler(part.fg_bg_sampler)
+            part.fg_bg_sampler = _SeededSampler(part.fg_bg_sampler)
         net = nn.Module()
         net.backbone, net.rpn, net.roi_heads = parts.backbone, parts.rpn, parts.roi_heads
         # What outputs are divided by before they become probabilities: some methods say so.
@@ -185,27 +183,128 @@ class Detector(Model):
         return round(height * scale), round(width * scale)
 
     def _count_macs(self, shape: tuple[int, ...]) -> int:
-        """Count the work on one image, with all its proposals."""
-        height, width = self._scaled(*shape[:2])
-        padded = height + -height % self.STRIDE, width + -width % self.STRIDE
+        """Count the work on one image, with as many proposals as there may be."""
+        padded = (side + -side % self.STRIDE for side in self._scaled(*shape[:2]))
         with torch.device("meta"):
-            work = _Work(copy.deepcopy(self.net)).eval().to("meta")
-            return forward_macs(work, torch.zeros(1, 3, *padded))
+            net: Any = copy.deepcopy(self.net).eval().to("meta")
+
+            def all_layers(images: torch.Tensor) -> None:
+                maps, heads = [*net.backbone(images).values()], net.roi_heads
+                net.rpn.head(maps)
+                grid = heads.box_roi_pool.output_size
+                proposals = torch.zeros(net.rpn.post_nms_top_n(), maps[0].shape[1], *grid)
+                heads.box_predictor(heads.box_head(proposals))
+
+            return forward_macs(all_layers, torch.zeros(1, 3, *padded))
 
 
-class _Work(nn.Module):
-    """All matrix products of a detector, without its decisions."""
+class DetectorOutput:
+    """The outputs of a region-based detector for a batch: feature maps, then proposals.
 
-    def __init__(self, net: Any) -> None:
-        super().__init__()
-        self.net = net
+    `loss` compares them with true boxes, `detections` returns what is found, and `classified` the
+    outputs of the box head for any boxes. The proposals that a loss samples are drawn with a seed
+    that is a hash of the images: the same batch has the same loss, in a run that is resumed too,
+    and torch's generator is left alone.
 
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Run all parts on one image, the last one on as many proposals as there may be."""
-        rpn, heads = self.net.rpn, self.net.roi_heads
-        maps = [*self.net.backbone(images).values()]
-        rpn.head(maps)
-        grid = heads.box_roi_pool.output_size
-        proposals = torch.zeros(rpn.post_nms_top_n(), maps[0].shape[1], *grid)
-        found: torch.Tensor = heads.box_predictor(heads.box_head(proposals))[0]
+    It is computed by the `net` of a `Detector` from images that are normalized, scaled to `size`
+    and then padded; boxes are given in the pixels of `inputs`, the images as they came.
+    """
+
+    def __init__(
+        self, net: Any, images: torch.Tensor, size: tuple[int, int], inputs: torch.Tensor
+    ) -> None:
+        self._net, self._inputs = net, inputs
+        self._sizes = [size] * len(images)
+        down, across = (side / before for side, before in zip(size, inputs.shape[1:], strict=False))
+        self._scale = images.new_tensor([across, down, across, down])
+        # Some of torchvision's operators take 32 bits alone: a lower precision is that of the
+        # backbone and of the first layers on its maps.
+        self.maps: dict[str, torch.Tensor] = {
+            name: values.float() for name, values in net.backbone(images).items()
+        }
+        objectness, moves = net.rpn.head([*self.maps.values()])
+        # Of each level, how many anchors there are.
+        self._levels = [level[0].numel() for level in objectness]
+        detection = torchvision().models.detection
+        listed = detection.image_list.ImageList(images, self._sizes)
+        self._anchors = net.rpn.anchor_generator(listed, [*self.maps.values()])
+        joined = detection.rpn.concat_box_prediction_layers(objectness, moves)
+        self.objectness: torch.Tensor = joined[0].view(len(images), -1).float()
+        self.moves: torch.Tensor = joined[1].view(len(images), -1, 4).float()
+
+    @cached_property
+    def features(self) -> torch.Tensor:
+        """The mean of the coarsest map: one row per image."""
+        return [*self.maps.values()][-1].mean((2, 3))
+
+    @cached_property
+    def proposals(self) -> list[torch.Tensor]:
+        """Boxes that may hold an object, image by image, best first."""
+        rpn = self._net.rpn
+        moves = self.moves.detach().reshape(-1, 4)
+        boxes = rpn.box_coder.decode(moves, self._anchors).view(len(self.moves), -1, 4)
+        found: list[torch.Tensor] = rpn.filter_proposals(
+            boxes, self.objectness, self._sizes, self._levels
+        )[0]
         return found
+
+    def classified(self, places: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return for boxes of each image the logits of all classes, and how each would move it."""
+        heads = self._net.roi_heads
+        seen = heads.box_head(heads.box_roi_pool(self.maps, places, self._sizes))
+        logits, moves = heads.box_predictor(seen)
+        return logits.float(), moves.float()
+
+    def loss(self, targets: torch.Tensor) -> torch.Tensor:
+        """Return Faster R-CNN's loss, with its graph.
+
+        Targets are true boxes as the task kind ``boxes`` has them. Those of crowds are left out, as
+        is usual.
+        """
+        rpn, heads = self._net.rpn, self._net.roi_heads
+        seed = zlib.crc32(self._inputs.cpu().contiguous().numpy().data)
+        rpn.fg_bg_sampler.seed = heads.fg_bg_sampler.seed = seed
+        real = [rows[(rows[:, 0] >= 0) & (rows[:, _CROWD] == 0)] for rows in targets]
+        # Class 0 is the background.
+        true = [
+            {"boxes": rows[:, 1:5] * self._scale, "labels": rows[:, 0].long() + 1} for rows in real
+        ]
+        with torch.enable_grad():
+            labels, matched = rpn.assign_targets_to_anchors(self._anchors, true)
+            wanted = rpn.box_coder.encode(matched, self._anchors)
+            proposal_losses = rpn.compute_loss(
+                self.objectness.reshape(-1, 1), self.moves.reshape(-1, 4), labels, wanted
+            )
+            places, _, labels, wanted = heads.select_training_samples([*self.proposals], true)
+            box_loss = torchvision().models.detection.roi_heads.fastrcnn_loss
+            box_losses = box_loss(*self.classified(places), labels, wanted)
+            total: torch.Tensor = sum(proposal_losses) + sum(box_losses)
+        return total
+
+    def detections(self, most: int) -> torch.Tensor:
+        """Return class, score and corners of what is found, class -1 where there is less."""
+        logits, moves = self.classified(self.proposals)
+        found = self._net.roi_heads.postprocess_detections(
+            logits / self._net.temperature, moves, self.proposals, self._sizes
+        )
+        rows = logits.new_zeros(len(self._sizes), most, 6)
+        rows[..., 0] = -1
+        for row, boxes, scores, labels in zip(rows, *found, strict=True):
+            count = len(labels)
+            row[:count, 0], row[:count, 1] = labels - 1, scores
+            row[:count, 2:] = boxes / self._scale
+        return rows
+
+
+class _SeededSampler:
+    """torchvision's sampler of anchors or proposals, which draws on the CPU from a ``seed``."""
+
+    def __init__(self, sampler: Any) -> None:
+        self._sampler, self.seed = sampler, 0
+
+    def __call__(self, matched: list[torch.Tensor]) -> list[list[torch.Tensor]]:
+        """Return masks of the chosen ones with and without an object, image by image."""
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(self.seed)
+            masks = self._sampler([labels.cpu() for labels in matched])
+        return [[mask.to(matched[0].device) for mask in part] for part in masks]

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -10,14 +10,14 @@ from torch import nn
 
 from onward.errors import OnwardError
 from onward.models import ModelCard
-from onward.models.classifier import Classifier, ImageInput
+from onward.models.classifier import Classifier, image_classifier
 from onward.models.pixels import IMAGENET
 from onward.python_files import FileClass, file_class
 
 _INPUT_SHAPE = "input_shape"
 
 
-def card(name: str) -> ModelCard:
+def file_card(name: str) -> ModelCard:
     """Return a module of a file; the file is imported anew when its content has changed."""
     found = file_class(name, "--model")
     return ModelCard(
@@ -58,49 +58,38 @@ def file_classifier(
     *,
     module: type[nn.Module],
     name: str,
-    head: str = "linear",
     image_size: int | None = None,
-    weights: str | None = None,
+    **options: Any,
 ) -> Classifier:
     """Make a classifier on a module of a user's.
 
     It reads features as rows of floats, or images as floats (n, 3, height, width), normalized by
     ImageNet's mean and deviation and resized to `image_size`.
     """
-    preprocess, inputs = None, shape
     if len(shape) != 1:
-        preprocess = ImageInput(shape, IMAGENET, image_size, name=name)
-        inputs = (3, *(preprocess.image_size or shape[:2]))
-    elif image_size is not None:
+        size = shape[:2] if image_size is None else (image_size, image_size)
+        options |= {"scale": IMAGENET, "image_size": image_size}
+        backbone = partial(_backbone, module, (3, *size), name)
+        return image_classifier(backbone, shape, classes, generator, name=name, **options)
+    if image_size is not None:
         raise OnwardError(
             f"expected images to resize to {image_size} pixels, found rows of {shape[0]} numbers. "
             "Leave image_size out, or choose images as inputs: features=image"
         )
-    return Classifier(
-        _maker(module, inputs, name),
-        shape,
-        classes,
-        generator,
-        head=head,
-        preprocess=preprocess,
-        weights=weights,
-        name=name,
-    )
+    backbone = partial(_backbone, module, shape, name)
+    return Classifier(backbone, shape, classes, generator, name=name, **options)
 
 
-def _maker(kind: type[nn.Module], shape: tuple[int, ...], name: str) -> Callable[[], nn.Module]:
-    def make() -> nn.Module:
-        taken = inspect.signature(kind).parameters
-        made: Any = kind(**({_INPUT_SHAPE: shape} if _INPUT_SHAPE in taken else {}))
-        if any(nn.parameter.is_lazy(parameter) for parameter in made.parameters()):
-            # Lazy layers draw their weights in the first forward pass: here, under the seed.
-            with torch.no_grad():
-                made.eval()(torch.zeros(1, *shape))
-        if not any(True for _ in made.parameters()):
-            raise OnwardError(
-                f"expected parameters to train in {name}, found none. For a linear layer on the "
-                "inputs, choose the model linear"
-            )
-        return made.train()  # type: ignore[no-any-return]
-
-    return make
+def _backbone(kind: type[nn.Module], shape: tuple[int, ...], name: str) -> nn.Module:
+    taken = inspect.signature(kind).parameters
+    made = kind(**({_INPUT_SHAPE: shape} if _INPUT_SHAPE in taken else {}))
+    if any(nn.parameter.is_lazy(parameter) for parameter in made.parameters()):
+        # Lazy layers draw their weights in the first forward pass: here, under the seed.
+        with torch.no_grad():
+            made.eval()(torch.zeros(1, *shape))
+    if not any(True for _ in made.parameters()):
+        raise OnwardError(
+            f"expected parameters to train in {name}, found none. For a linear layer on the "
+            "inputs, choose the model linear"
+        )
+    return made.train()

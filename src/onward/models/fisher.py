@@ -1,6 +1,6 @@
 """The Fisher diagonal: the squared gradients of single samples."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -28,21 +28,13 @@ def fisher_diagonal(
     Batch normalization is in evaluation mode: the gradient of a sample depends on no other sample.
     It is computed in fp32 in any precision of the model: squares of small numbers need that.
     Where a loss compares the samples of a batch, as CLIP's does, the others are held fixed.
-
-    Parameters
-    ----------
-    model
-        Its parameters are what gradients are for; their ``.grad`` is left alone.
-    inputs, targets
-        The samples.
-    loss
-        The mean loss of a batch.
+    ``.grad`` of the model's parameters is left alone. `loss` is the mean loss of a batch.
     """
     inner = model.inner if isinstance(model, Spread) else model
     share = model.share(len(inputs)) if isinstance(model, Spread) else slice(None)
     with _whole_in_fp32(inner), inner.evaluating(), torch.enable_grad():
         if inner.is_detector:
-            squares = _of_detector(inner, inputs, targets, loss)
+            squares = _by_backward(inner, inputs, lambda out, one: loss(out, targets[one]))
         else:
             # Of the whole batch, which a loss may compare; each process continues with its share.
             outputs = model.predict(inputs).requires_grad_()
@@ -67,30 +59,16 @@ def _whole_in_fp32(model: Model) -> Iterator[None]:
         model.precision, model.micro_batch_size = before
 
 
-def per_sample(
-    model: Model, inputs: torch.Tensor, gradients: torch.Tensor
+def _by_backward(
+    model: Model, inputs: torch.Tensor, loss: Callable[[Any, slice], torch.Tensor]
 ) -> dict[str, torch.Tensor]:
-    """Return it by one backward pass per sample, given the gradients at the outputs."""
-    squares, parameters = _zeros(model)
+    """Return it by one backward pass per sample, given the loss of the outputs of one."""
+    named = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    squares = {name: torch.zeros_like(p) for name, p in named.items()}
     for number in range(len(inputs)):
         one = slice(number, number + 1)
-        found = torch.autograd.grad(
-            model(inputs[one]), parameters, gradients[one], materialize_grads=True
-        )
-        for total, gradient in zip(squares.values(), found, strict=True):
-            total.addcmul_(gradient, gradient)
-    return squares
-
-
-def _of_detector(
-    model: Model, inputs: torch.Tensor, targets: torch.Tensor, loss: Loss
-) -> dict[str, torch.Tensor]:
-    """Return it by one backward pass per image, whose loss is its own."""
-    squares, parameters = _zeros(model)
-    for number in range(len(inputs)):
-        one = slice(number, number + 1)
-        value = loss(model(inputs[one]), targets[one])
-        found = torch.autograd.grad(value, parameters, materialize_grads=True)
+        value = loss(model(inputs[one]), one)
+        found = torch.autograd.grad(value, [*named.values()], materialize_grads=True)
         for total, gradient in zip(squares.values(), found, strict=True):
             total.addcmul_(gradient, gradient)
     return squares
@@ -103,14 +81,9 @@ def _of_samples(
     # `functional_call` would leave other weights in a layer that has two names.
     names = [len([*model.named_parameters(remove_duplicate=once)]) for once in (True, False)]
     if not isinstance(model, Classifier) or len({*names}) > 1:
-        return per_sample(model, inputs, gradients)
+        return _by_backward(model, inputs, lambda out, one: (out * gradients[one]).sum())
     by = _by_matrix_products if _is_dense(model) else _by_vmap
     return by(model, inputs, gradients)
-
-
-def _zeros(model: Model) -> tuple[dict[str, torch.Tensor], list[torch.Tensor]]:
-    named = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    return {name: torch.zeros_like(p) for name, p in named.items()}, [*named.values()]
 
 
 def _by_vmap(
@@ -154,24 +127,9 @@ def _by_matrix_products(
 ) -> dict[str, torch.Tensor]:
     """Return it by one matrix product a layer: Σ (g xᵀ)² = (g²)ᵀ x² for outputs' gradients g.
 
-    For a linear probe this is a hundred times as fast as `torch.func`, which would compute one
-    matrix per sample.
+    For a linear probe this is a hundred times as fast as `torch.func`: a matrix per sample.
     """
     layers = {n: m for n, m in model.named_modules() if isinstance(m, nn.Linear | LinearHead)}
-    with _recorded(layers) as seen:
-        outputs = model(inputs)
-    found = torch.autograd.grad(outputs, [seen[name][1] for name in layers], gradients)
-    squares = {}
-    for name, gradient in zip(layers, found, strict=True):
-        squared = gradient.square()
-        squares[f"{name}.weight"] = squared.t() @ seen[name][0].detach().square()
-        squares[f"{name}.bias"] = squared.sum(0)
-    return squares
-
-
-@contextmanager
-def _recorded(layers: Mapping[str, nn.Module]) -> Iterator[dict[str, tuple[Any, Any]]]:
-    """Record inputs and outputs of layers, by name."""
     seen: dict[str, tuple[Any, Any]] = {}
     with ExitStack() as stack:
         for name, layer in layers.items():
@@ -180,4 +138,11 @@ def _recorded(layers: Mapping[str, nn.Module]) -> Iterator[dict[str, tuple[Any, 
                 seen[name] = inputs[0], output
 
             stack.callback(layer.register_forward_hook(record).remove)
-        yield seen
+        outputs = model(inputs)
+    found = torch.autograd.grad(outputs, [seen[name][1] for name in layers], gradients)
+    squares = {}
+    for name, gradient in zip(layers, found, strict=True):
+        squared = gradient.square()
+        squares[f"{name}.weight"] = squared.t() @ seen[name][0].detach().square()
+        squares[f"{name}.bias"] = squared.sum(0)
+    return squares

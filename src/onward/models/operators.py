@@ -13,14 +13,7 @@ _AT_A_TIME = 1000
 def nms(boxes: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torch.Tensor:
     """Return which boxes stay, best first: each removes those that overlap it too much.
 
-    Parameters
-    ----------
-    boxes
-        Corners x1, y1, x2, y2, one row per box.
-    scores
-        One per box.
-    iou_threshold
-        A box goes if intersection over union with a better one is above this.
+    Parameters are those of `torchvision.ops.nms`.
 
     Examples
     --------
@@ -28,13 +21,17 @@ def nms(boxes: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torc
     >>> nms(boxes, torch.tensor([0.9, 0.8, 0.95]), 0.4).tolist()
     [2, 0]
     """
+    from onward.models.torchvision_loader import torchvision  # which loads these operators
+
+    overlap = torchvision().ops.box_iou
     order = scores.argsort(descending=True, stable=True)
     kept = order[:0]
     for start in range(0, len(order), _AT_A_TIME):
         some = order[start : start + _AT_A_TIME]
         if len(kept):
-            some = some[~_overlap(boxes[kept], boxes[some], iou_threshold).any(0)]
-        removes = _overlap(boxes[some], boxes[some], iou_threshold).triu(1)
+            some = some[~(overlap(boxes[kept], boxes[some]) > iou_threshold).any(0)]
+        # Two empty boxes give 0 / 0, which is not above any threshold: both stay.
+        removes = (overlap(boxes[some], boxes[some]) > iou_threshold).triu(1)
         # Who stays depends on who of the better ones stays: right for the first one at once, and
         # for one more at least with every round, so what no longer changes is right for all.
         stays = ~removes.any(0)
@@ -42,18 +39,6 @@ def nms(boxes: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torc
             stays = now
         kept = torch.cat([kept, some[stays]])
     return kept
-
-
-def _overlap(some: torch.Tensor, others: torch.Tensor, threshold: float) -> torch.Tensor:
-    """Return which overlap by more than this, a row for each of the first ones."""
-    areas, their_areas = (
-        (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1]) for boxes in (some, others)
-    )
-    low = torch.maximum(some[:, None, :2], others[:, :2])
-    high = torch.minimum(some[:, None, 2:], others[:, 2:])
-    shared = (high - low).clamp_(min=0).prod(2)
-    # Two empty boxes give 0 / 0, which is not above any threshold: both stay.
-    return shared / (areas[:, None] + their_areas - shared) > threshold
 
 
 def roi_align(
@@ -70,20 +55,8 @@ def roi_align(
     Each cell of the grid is the mean of some points between pixels. A point's weights factor into
     those of its row and of its column, so a whole map is pooled by two matrix products.
 
-    Parameters
-    ----------
-    features
-        Maps (images, channels, height, width).
-    rois
-        One row per box: the number of its image, then its corners.
-    spatial_scale
-        How many pixels of the map a pixel of the image is.
-    pooled_height, pooled_width
-        The grid.
-    sampling_ratio
-        How many points a cell has in each direction; as many as it has pixels if not positive.
-    aligned
-        Whether pixels have their centres at halves.
+    Parameters are those of `torchvision.ops.roi_align`; `rois` has one row per box, the number of
+    its image before its corners.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from torch import nn
 
 from onward.errors import OnwardError
 from onward.types import Array
@@ -17,11 +18,8 @@ ANY_IMAGES: Scale = ((0.5, 0.5, 0.5), (0.25, 0.25, 0.25))
 def to_pixels(images: Array | torch.Tensor) -> torch.Tensor:
     """Return images as numbers between 0 and 1 of shape (n, 3, height, width), on their device.
 
-    Parameters
-    ----------
-    images
-        Bytes of shape (n, height, width, 3), or with a fourth channel that says where there is
-        a drawing: the rest becomes white.
+    Images are bytes of shape (n, height, width, 3), or with a fourth channel, alpha: what is
+    transparent becomes white.
 
     Examples
     --------
@@ -41,19 +39,24 @@ def to_pixels(images: Array | torch.Tensor) -> torch.Tensor:
     return pixels.contiguous()
 
 
-def scale_of(scale: Scale) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return mean and deviation as those of bytes."""
-    mean, deviation = (torch.tensor(values).view(3, 1, 1) * 255 for values in scale)
-    return mean, deviation
+class Normalize(nn.Module):
+    """Turns images as bytes (n, height, width, 3) into normalized floats (n, 3, height, width)."""
 
+    mean: torch.Tensor
+    std: torch.Tensor
 
-def normalised(images: torch.Tensor, scale: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
-    """Return bytes (n, height, width, 3) as numbers (n, 3, height, width) of this scale."""
-    if images.dtype != torch.uint8:
-        raise OnwardError(f"expected images as bytes, found {images.dtype}")
-    # Mean and deviation once per column of a row: an axis of three numbers, which is what they
-    # would be broadcast along otherwise, takes five times as long.
-    width = images.shape[2]
-    mean, deviation = (values.flatten().repeat(width) for values in scale)
-    rows = images.flatten(2).to(torch.float32).sub_(mean).div_(deviation)
-    return rows.view(images.shape).permute(0, 3, 1, 2)
+    def __init__(self, scale: Scale) -> None:
+        super().__init__()
+        for name, values in zip(("mean", "std"), scale, strict=True):
+            # Constants, not weights: they move along with the device and are in no checkpoint.
+            self.register_buffer(name, torch.tensor(values) * 255, persistent=False)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """Return normalized images."""
+        if images.dtype != torch.uint8:
+            raise OnwardError(f"expected images as bytes, found {images.dtype}")
+        # Mean and deviation once per column of a row: an axis of three numbers, which is what they
+        # would be broadcast along otherwise, takes five times as long.
+        mean, std = (values.repeat(images.shape[2]) for values in (self.mean, self.std))
+        rows = images.flatten(2).to(torch.float32).sub_(mean).div_(std)
+        return rows.view(images.shape).permute(0, 3, 1, 2)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from onward.errors import OnwardError
-from onward.models import ModelCard, find_model
+from onward.models import find_model
 
 PRETRAINED = "pretrained"
 """What stands for a model's published weights in place of a file."""
@@ -34,7 +34,12 @@ def weights_file(model: str, weights: str) -> Path:
             "network for images (onward list models), or name a --backbone that they are for"
         )
     if weights == PRETRAINED:
-        return _published(card)
+        if card.pretrained is None:
+            raise OnwardError(
+                f"expected a model with published weights, found {card.name}, which has none that "
+                "Onward knows. Name a file: --weights"
+            )
+        return _published(card.pretrained)
     path = Path(weights).expanduser()
     if not path.is_dir():
         return path
@@ -47,34 +52,20 @@ def weights_file(model: str, weights: str) -> Path:
     )
 
 
-def _published(card: ModelCard) -> Path:
-    if card.pretrained is None:
-        raise OnwardError(
-            f"expected a model with published weights, found {card.name}, which has none that "
-            "Onward knows. Name a file: --weights"
-        )
-    library, _, name = card.pretrained.partition(":")
-    return _of_torchvision(name) if library == "torchvision" else _of_timm(name)
-
-
-def _of_torchvision(name: str) -> Path:
+def _published(model: str) -> Path:
+    from onward.models.library_models import timm
     from onward.models.torchvision_loader import torchvision
 
-    return _downloaded(
-        f"torchvision:{name}", torchvision().models.get_model_weights(name).DEFAULT.url
-    )
-
-
-def _of_timm(name: str) -> Path:
-    from onward.models.timm_models import timm
-
+    library, _, name = model.partition(":")
+    if library == "torchvision":
+        return _from_url(model, torchvision().models.get_model_weights(name).DEFAULT.url)
     config: Any = timm().get_pretrained_cfg(name)
     if not config.hf_hub_id:
-        return _downloaded(f"timm:{name}", config.url)
-    return _from_hub(f"timm:{name}", config.hf_hub_id, config.hf_hub_filename)
+        return _from_url(model, config.url)
+    return _from_hub(model, config.hf_hub_id, config.hf_hub_filename)
 
 
-def _downloaded(model: str, url: str) -> Path:
+def _from_url(model: str, url: str) -> Path:
     """Return a file of torch.hub's cache, fetched first if it is not there."""
     import torch
 
@@ -110,15 +101,13 @@ def _from_hub(model: str, repository: str, filename: str | None) -> Path:
             return Path(huggingface_hub.hf_hub_download(repository, name))
         except (EntryNotFoundError, OSError) as error:
             problem = error
-            if isinstance(error, LocalEntryNotFoundError) or not isinstance(
-                error, EntryNotFoundError
-            ):
+            is_local = isinstance(error, LocalEntryNotFoundError)
+            if is_local or not isinstance(error, EntryNotFoundError):
                 break  # the server was not reached: the other name needs no try
     where = huggingface_hub.constants.HF_HUB_CACHE
     why = str(problem).partition("\n")[0].rstrip(".")
     raise OnwardError(
         f"expected the published weights of {model} in Hugging Face's cache {where}, found none, "
-        f"and {repository} cannot be fetched: {why}. Where there is a "
-        f"network: hf download {repository} {names[0]}; then copy the cache, or name the file: "
-        "--weights"
+        f"and {repository} cannot be fetched: {why}. Where there is a network: "
+        f"hf download {repository} {names[0]}; then copy the cache, or name the file: --weights"
     ) from problem

@@ -1,6 +1,6 @@
-"""What models share: parts of a batch, initialization under a seed, and counting work."""
+"""What models share: initialization under a seed, and counting work."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
@@ -8,26 +8,18 @@ import torch
 from torch import nn
 
 
-def few(rows: torch.Tensor, size: int) -> list[torch.Tensor]:
-    """Return rows in parts of this size; of no rows, one part without any.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in few(torch.arange(5), 2)]
-    [[0, 1], [2, 3], [4]]
-    """
-    return [rows[start : start + size] for start in range(0, len(rows) or 1, size)]
-
-
 @contextmanager
 def drawing_from(generator: torch.Generator) -> Iterator[None]:
-    """Let other libraries draw weights, which they do from the generator that all of torch shares.
-
-    That one is lent a seed, and is as it was afterwards.
-    """
+    """Seed torch's own generator, from which libraries draw weights, and restore it afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
         yield
+
+
+def conv_norm_relu(before: int, width: int, stride: int = 1) -> tuple[nn.Module, ...]:
+    """Return a convolution of 3 x 3 pixels, its batch normalization, and a ReLU."""
+    convolution = nn.Conv2d(before, width, 3, stride, padding=1, bias=False)
+    return convolution, nn.BatchNorm2d(width), nn.ReLU()
 
 
 def init_convolutions(network: nn.Module, fan: Literal["fan_in", "fan_out"]) -> None:
@@ -37,10 +29,10 @@ def init_convolutions(network: nn.Module, fan: Literal["fan_in", "fan_out"]) -> 
             nn.init.kaiming_normal_(module.weight, mode=fan, nonlinearity="relu")
 
 
-def forward_macs(network: nn.Module, sample: torch.Tensor) -> int:
+def forward_macs(forward: Callable[[torch.Tensor], object], sample: torch.Tensor) -> int:
     """Count the multiply-accumulates of all convolutions and matrix products for a sample.
 
-    The network is in evaluation mode, so that nothing of it changes.
+    Networks are to be in evaluation mode, so that nothing of them changes.
 
     Examples
     --------
@@ -50,5 +42,5 @@ def forward_macs(network: nn.Module, sample: torch.Tensor) -> int:
     from torch.utils.flop_counter import FlopCounterMode
 
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        network(sample)
+        forward(sample)
     return int(counter.get_total_flops()) // 2

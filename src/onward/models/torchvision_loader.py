@@ -29,7 +29,11 @@ def torchvision() -> Any:
     folder = need("torchvision", "which has the architectures of image models", "vision")
     if _compiled_operators_load(folder):
         return importlib.import_module("torchvision")
-    _define_operators()
+    for name, schema in (("nms", _NMS), ("qnms", _NMS), ("roi_align", _ROI_ALIGN)):
+        torch.library.define(f"torchvision::{name}", schema)
+    torch.library.impl("torchvision::nms", "CompositeExplicitAutograd", nms)
+    # Made of other operators, which know their gradients.
+    torch.library.impl("torchvision::roi_align", "CompositeImplicitAutograd", roi_align)
     module: Any = importlib.import_module("torchvision")
     # It asks whether its compiled operators are there before it calls ours.
     for part in ("boxes", "roi_align"):
@@ -46,11 +50,3 @@ def _compiled_operators_load(folder: Path) -> bool:
         except OSError:
             return False
     return hasattr(torch.ops.torchvision, "nms")
-
-
-def _define_operators() -> None:
-    for name, schema in (("nms", _NMS), ("qnms", _NMS), ("roi_align", _ROI_ALIGN)):
-        torch.library.define(f"torchvision::{name}", schema)
-    torch.library.impl("torchvision::nms", "CompositeExplicitAutograd", nms)
-    # Made of other operators, which know their gradients.
-    torch.library.impl("torchvision::roi_align", "CompositeImplicitAutograd", roi_align)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from onward.models.embed import embed
+from onward.models.encoder import embed
 from onward.train.loading import batches
 from onward.types import Array, Rows
 

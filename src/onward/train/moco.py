@@ -23,8 +23,7 @@ from torch.nn import functional
 from onward.errors import DamagedFolderError, OnwardError, unknown
 from onward.models.augment import AUGMENTATIONS, augmented
 from onward.models.device import autocast, require_precision
-from onward.models.embed import embed
-from onward.models.encoder import ENCODERS, Encoder, build_encoder
+from onward.models.encoder import ENCODERS, Encoder, build_encoder, embed
 from onward.models.pixels import to_pixels
 from onward.models.shared import forward_macs
 from onward.saved import to_arrays, to_tensors

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from onward.models import Model
-    from onward.models.sight import Sight
+    from onward.models.detector import DetectorOutput
 
 
 class Recalled(Rehearsal):
@@ -59,7 +59,7 @@ class Recalled(Rehearsal):
         """Whether there is no teacher yet."""
         return not self._teacher and self._answers_like(Recalled)
 
-    def lost(self, seen: "Sight", taught: "Sight", targets: "Tensor") -> "Tensor":
+    def lost(self, seen: "DetectorOutput", taught: "DetectorOutput", targets: "Tensor") -> "Tensor":
         """Return a loss with its graph, given stored images and their true boxes.
 
         They are as they are seen now, and as the last model sees them.
