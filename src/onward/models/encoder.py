@@ -110,7 +110,7 @@ def build_encoder(name: str, seed: int = 0) -> Encoder:
     if name not in ENCODERS:
         raise unknown("encoder", name, ENCODERS, "docs/howto/pretraining.md")
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         return Encoder(ENCODERS[name].trunk(), ENCODERS[name].grids)
 
 

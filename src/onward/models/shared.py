@@ -12,7 +12,7 @@ from torch import nn
 def drawing_from(generator: torch.Generator) -> Iterator[None]:
     """Seed torch's own generator, from which libraries draw weights, and restore it afterwards."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
+        torch.default_generator.manual_seed(int(torch.randint(2**62, (), generator=generator)))
         yield
 
 

@@ -166,7 +166,7 @@ class Moco:
         first = build_encoder(recipe.encoder, int(rng.integers(2**31)))
         wide = ENCODERS[recipe.encoder].width
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(rng.integers(2**31)))
+            torch.default_generator.manual_seed(int(rng.integers(2**31)))
             head = nn.Sequential(
                 nn.Linear(wide, wide), nn.ReLU(), nn.Linear(wide, recipe.embedding_dim)
             )
