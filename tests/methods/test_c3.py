@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import torch
 from drive_calls import LIMITS, RECIPE, learner_of, shown_call, taught
+from shown import begun, shown
 
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.methods.c3 import C3, entropy
+from onward.tasks.one_label import OneLabel
 from onward.train.losses import contrastive, focal
 from onward.train.method import Batch
 
@@ -123,6 +125,21 @@ def test_old_samples_stay_close_to_what_was_said_of_them() -> None:
     (found,) = torch.autograd.grad(loss, outputs)
     torch.testing.assert_close(found, leaf.grad)
     assert loss.item() == pytest.approx(value.item(), abs=1e-5)
+
+
+def test_stored_logits_are_found_by_row_where_a_view_drops_repeated_rows() -> None:
+    """With complete labels, a view shows a stored sample once, and not again beside itself."""
+    method, budget = begun(C3(memory=4), OneLabel()), Budget()
+    inputs, labels = np.zeros((8, 2)), np.zeros(8, int)
+    first = shown(inputs, np.array([3, 1, 2, 0]), labels[:4], 1, budget, complete=labels)
+    method.training_data(first, budget)
+    memory = method._memory.ready(first, budget)
+    memory.admit(np.array([3, 1, 2, 1]), labels[:4], np.array([[3.0], [1.0], [2.0], [9.0]]))
+    budget.hold(memory.rows)
+    second = shown(inputs, np.array([5, 3, 6]), labels[:3], 1, budget, complete=labels)
+    view = method.training_data(second, budget).view
+    assert view.rows.tolist() == [5, 3, 6, 1, 2]
+    np.testing.assert_array_equal(method._before, [[1], [2]])
 
 
 def test_classes_that_a_sample_was_not_asked_about_are_left_alone() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onward.memory.memory import Store, arrivals
-from onward.types import Array, Samples
+from onward.types import Array, Rows, Samples
 
 
 class Uncertain(Store):
@@ -43,6 +43,13 @@ class Uncertain(Store):
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def said_of(self, rows: Rows) -> Array:
+        """Return what was said of these rows: all that are kept, or some of them, each once."""
+        if np.array_equal(rows, self.rows):
+            return self.said
+        order = np.argsort(self.rows, kind="stable")
+        return np.asarray(self.said[order[np.searchsorted(self.rows, rows, sorter=order)]])
 
     def full(self, arriving: int) -> bool:
         """Whether so many more do not fit."""

@@ -138,8 +138,8 @@ class C3(Method):
     def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each ten of them six old ones; each is seen twice."""
         self._new, self._said = len(new), np.zeros((len(new), len(new.classes)), np.float32)
-        self._before = self._memory.ready(new, budget).said
-        both = self._memory.beside(new)
+        memory, both = self._memory.ready(new, budget), self._memory.beside(new)
+        self._before = memory.said_of(both.rows[len(new) :])
         replay = min(_OLD, len(self._memory))
         return TrainingSet(both, epoch=len(new), replay=replay, forward_passes=2)
 
