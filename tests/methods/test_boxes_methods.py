@@ -130,10 +130,16 @@ def test_what_d1_and_d2_minimise() -> None:
     seen = model(inputs)
     own = seen.loss(targets)
     both = 2.0 * map_distance(seen, taught) + 3.0 * proposal_distance(seen, taught)
-    assert torch.equal(D1(maps=2.0, proposals=3.0, labels=False).lost(seen, taught, targets), both)
-    torch.testing.assert_close(D1(maps=2.0, proposals=3.0).lost(seen, taught, targets), both + own)
+    assert torch.equal(
+        D1(maps=2.0, proposals=3.0, labels=False).replay_loss(seen, taught, targets), both
+    )
+    torch.testing.assert_close(
+        D1(maps=2.0, proposals=3.0).replay_loss(seen, taught, targets), both + own
+    )
     said = own + 0.5 * output_distance(seen, taught, 4.0)
-    torch.testing.assert_close(D2(alpha=0.5, temperature=4.0).lost(seen, taught, targets), said)
+    torch.testing.assert_close(
+        D2(alpha=0.5, temperature=4.0).replay_loss(seen, taught, targets), said
+    )
 
 
 def test_d2_divides_outputs_by_its_temperature_and_stores_rare_ones() -> None:

@@ -12,8 +12,8 @@ from onward.methods.lwf import LwF
 from onward.models import Model
 from onward.models.classifier import Classifier, linear_probe
 from onward.tasks.one_label import OneLabel
+from onward.train.distillation import Teacher
 from onward.train.method import Batch
-from onward.train.teacher import Teacher
 from onward.types import Setting
 
 
@@ -96,8 +96,8 @@ def test_the_teacher_is_asked_once_and_says_the_same(monkeypatch: pytest.MonkeyP
     asked: list[int] = []
 
     class Counted(Teacher):
-        def beside(self, model: Model) -> Model:
-            found, asks = super().beside(model), copy.copy(model)
+        def model(self, model: Model) -> Model:
+            found, asks = super().model(model), copy.copy(model)
 
             def predict(inputs: torch.Tensor) -> torch.Tensor:
                 asked.append(len(inputs))
@@ -110,6 +110,6 @@ def test_the_teacher_is_asked_once_and_says_the_same(monkeypatch: pytest.MonkeyP
     recalled = last_outputs("lwf")
     periods = [len(period.train) for period in tiny_benchmark().stream(0)]
     assert sum(asked) == sum(periods[1:])
-    monkeypatch.setattr(lwf, "MOST_NUMBERS", 0)
+    monkeypatch.setattr(lwf, "MAX_CACHED_OUTPUTS", 0)
     np.testing.assert_allclose(last_outputs("lwf"), recalled, rtol=1e-4, atol=1e-5)
     assert sum(asked) > 2 * sum(periods[1:])

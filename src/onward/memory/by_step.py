@@ -92,10 +92,10 @@ class ByStep(Store):
         self.samples, self._steps = self.samples[places], self._steps[places]
 
     def admit(
-        self, rows: ArrayLike, labels: ArrayLike | None = None, *, goes_on: bool = False
+        self, rows: ArrayLike, labels: ArrayLike | None = None, *, same_step: bool = False
     ) -> None:
         """Take all of a new step in, or more of the last one."""
-        step = int(self._steps.max(initial=-1)) + (not goes_on)
+        step = int(self._steps.max(initial=-1)) + (not same_step)
         new = arrivals(rows, labels)
         self.samples = Samples.join([self.samples, new])
         self._steps = np.concatenate([self._steps, np.full(len(new), step)])

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from onward.models import Model
 
 # Online, where a recipe does not say how large a memory is.
-_USUAL = 1000
+_MEMORY_SIZE = 1000
 
 
 class CumulativeShares(Method):
     """Abstract: train on new samples and on a share of every earlier period, from the last weights.
 
-    What a period once let go does not come back.
+    A sample that was removed does not come back.
 
     Online nothing tells where a period ends: there, as many samples as fit into half of the
     recipe's memory are one, and every batch brings as many old samples along as new ones.
@@ -31,22 +31,21 @@ class CumulativeShares(Method):
         """Prepare the memory."""
         super().begin(setting)
         self._memory = ByStep(self.RULE, seed=setting.seed)
-        # Online, how many more samples the period under way may have.
+        # Online, how many more samples the present period may have.
         self._room = 0
 
     def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and the shares of the earlier periods beside them."""
         recipe, online = self.setting.recipe, self.setting.online
-        self._goes_on = online and len(new) <= self._room
-        if not self._goes_on:
-            self._room, beside = len(new), len(new)
+        self._same_period = online and len(new) <= self._room
+        if not self._same_period:
+            self._room = earlier = len(new)
             if online:
-                most = min(
-                    recipe.memory_size or _USUAL, budget.limits.get("stored_samples", math.inf)
-                )
-                self._room = int(most) // 2
-                beside = max(min(self._room, int(most) - len(new)), 0)
-            self._memory.make_room(beside)
+                limit = budget.limits.get("stored_samples", math.inf)
+                size = int(min(recipe.memory_size or _MEMORY_SIZE, limit))
+                self._room = size // 2
+                earlier = max(min(self._room, size - len(new)), 0)
+            self._memory.make_room(earlier)
         old = len(self._memory.rows)
         both = new.also(self._memory.rows, self._memory.labels) if old else new
         if not online:
@@ -55,7 +54,7 @@ class CumulativeShares(Method):
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Keep all of the new samples until the next period comes."""
-        self._memory.admit(new.rows, new.labels, goes_on=self._goes_on)
+        self._memory.admit(new.rows, new.labels, same_step=self._same_period)
         budget.hold(self._memory.rows)
         self._room -= len(new)
 

@@ -1,36 +1,36 @@
-"""CLAD-D's first winner: maps and proposals of stored images stay as they were."""
+"""CLAD-D's first winner: distillation of feature maps and proposals on stored images."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from onward.fit import IMAGES, PLACES
 from onward.memory import Reservoir
-from onward.train.kept import Kept
+from onward.train.distillation import DetectorDistillation
 from onward.train.method import number, yes_or_no
-from onward.train.recalled import Recalled
+from onward.train.replay_memory import ReplayMemory
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from onward.models.sight import Sight
 
-# By how much the last model has to be surer of an object for its box to be learned from.
-_SURER = 0.1
+# By how much the teacher's objectness has to be higher for its box to be learned from.
+_OBJECTNESS_MARGIN = 0.1
 
 
-class D1(Recalled):
-    """Finetune a detector, and hold its maps and its proposals fast on stored images.
+class D1(DetectorDistillation):
+    """Finetune a detector, and distil its feature maps and proposals on stored images.
 
     CLAD's section 4.2 says: 250 stored images, distillation of the backbone's and the RPN's
     outputs much as in Faster-ILOD, on the stored images. The rest is our choice: images are
     stored at random, a batch of them comes with every batch of new ones, and both distances are
-    Faster-ILOD's, which pull where the last model saw more than the present one. Whether stored
+    Faster-ILOD's, which count where the last model's values are higher. Whether stored
     images are also learned again with their boxes is not said; here they are.
 
     The winner's detector is a Cascade R-CNN on a Swin transformer. The cascade is not part of this;
     the backbone is the benchmark's option ``model``.
 
-    Why: What is forgotten first is where to look: proposals hold that fast.
+    Why: What is forgotten first is where to look: distilling proposals preserves that.
 
     Known problems: A step has two batches and a teacher: it costs more than twice as much.
 
@@ -62,32 +62,35 @@ class D1(Recalled):
         proposals: float = 1.0,
         labels: bool = True,
     ) -> None:
-        super().__init__(Kept(Reservoir, memory))
+        super().__init__(ReplayMemory(Reservoir, memory))
         self._maps, self._proposals = number("maps", maps), number("proposals", proposals)
         self._labels = yes_or_no("labels", labels)
 
-    def lost(self, seen: "Sight", taught: "Sight", targets: "Tensor") -> "Tensor":
+    def replay_loss(
+        self, outputs: "Sight", teacher_outputs: "Sight", targets: "Tensor"
+    ) -> "Tensor":
         """Return both distances, and the task loss if stored images are learned again."""
-        lost = self._maps * map_distance(seen, taught)
-        lost = lost + self._proposals * proposal_distance(seen, taught)
-        return lost + seen.loss(targets) if self._labels else lost
+        loss = self._maps * map_distance(outputs, teacher_outputs)
+        loss = loss + self._proposals * proposal_distance(outputs, teacher_outputs)
+        return loss + outputs.loss(targets) if self._labels else loss
 
 
-def map_distance(seen: "Sight", taught: "Sight") -> "Tensor":
-    """Return how much less the maps show than the last model's, each less its own mean."""
-    lost = [
-        ((then - then.mean()) - (now - now.mean())).clamp(min=0).mean()
-        for now, then in zip(seen.maps.values(), taught.maps.values(), strict=True)
+def map_distance(outputs: "Sight", teacher_outputs: "Sight") -> "Tensor":
+    """Return by how much the teacher's feature maps, less their mean, exceed the present ones."""
+    distances = [
+        ((teacher - teacher.mean()) - (student - student.mean())).clamp(min=0).mean()
+        for student, teacher in zip(
+            outputs.maps.values(), teacher_outputs.maps.values(), strict=True
+        )
     ]
-    return sum(lost[1:], lost[0]) / len(lost)
+    return sum(distances[1:], distances[0]) / len(distances)
 
 
-def proposal_distance(seen: "Sight", taught: "Sight") -> "Tensor":
-    """Return how much less sure of objects the proposals are, and how far their boxes are off.
+def proposal_distance(outputs: "Sight", teacher_outputs: "Sight") -> "Tensor":
+    """Return the distance of the proposals' objectness and boxes to the teacher's.
 
-    Where the last model is not surer, nothing is lost; boxes count where it is clearly so.
+    Objectness counts where the teacher's is higher, boxes where it is higher by a margin.
     """
-    surer = taught.objectness - seen.objectness
-    there = surer.clamp(min=0).square()
-    where = (taught.moves - seen.moves).square().sum(2) * (surer.detach() > _SURER)
-    return (there + where).mean()
+    drop = teacher_outputs.objectness - outputs.objectness
+    boxes = (teacher_outputs.moves - outputs.moves).square().sum(2)
+    return (drop.clamp(min=0).square() + boxes * (drop.detach() > _OBJECTNESS_MARGIN)).mean()

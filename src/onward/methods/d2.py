@@ -1,4 +1,4 @@
-"""CLAD-D's second winner: what is said about stored images stays as it was."""
+"""CLAD-D's second winner: distillation of a detector's outputs on stored images."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -8,9 +8,9 @@ from onward.budget import Budget
 from onward.data.soda_words import CATEGORIES
 from onward.fit import PLACES
 from onward.memory import Rarest
-from onward.train.kept import Kept
+from onward.train.distillation import DetectorDistillation
 from onward.train.method import number
-from onward.train.recalled import Recalled
+from onward.train.replay_memory import ReplayMemory
 from onward.types import View
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from onward.models.sight import Sight
 
 _RARE = ("pedestrian", "cyclist", "tricycle")
-# At how many places of an image the last model is asked.
-_PLACES = 64
+# At how many proposals of an image outputs are compared.
+_PROPOSALS = 64
 
 
-class D2(Recalled):
-    """Replay images with many rare objects, and stay close to what the last model says of them.
+class D2(DetectorDistillation):
+    """Replay images with many rare objects, and stay close to the last model's outputs for them.
 
     CLAD's section 4.2 says: the outputs are distilled as by Shmelkov et al., on replayed images,
     which are those of each domain with the most pedestrians, cyclists and tricycles; outputs are
@@ -60,27 +60,32 @@ class D2(Recalled):
         self, *, memory: int | None = None, alpha: float = 1.0, temperature: float = 2.0
     ) -> None:
         rare = [number for number, name in enumerate(CATEGORIES.values()) if name in _RARE]
-        super().__init__(Kept(partial(Rarest, classes=rare), memory))
+        super().__init__(ReplayMemory(partial(Rarest, classes=rare), memory))
         self._alpha = number("alpha", alpha)
         self._temperature = number("temperature", temperature, above=True)
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
-        """Scale the outputs that are predicted, then do as others do."""
+        """Set the temperature of predicted outputs, admit images, and replace the teacher."""
         model.net.temperature.fill_(self._temperature)
         super().on_learn_end(model, new, budget)
 
-    def lost(self, seen: "Sight", taught: "Sight", targets: "Tensor") -> "Tensor":
+    def replay_loss(
+        self, outputs: "Sight", teacher_outputs: "Sight", targets: "Tensor"
+    ) -> "Tensor":
         """Return the task loss of stored images, and the distance of outputs."""
-        said = self._alpha * output_distance(seen, taught, self._temperature)
-        return seen.loss(targets) + said
+        distance = output_distance(outputs, teacher_outputs, self._temperature)
+        return outputs.loss(targets) + self._alpha * distance
 
 
-def output_distance(seen: "Sight", taught: "Sight", temperature: float) -> "Tensor":
-    """Return the mean square by which classes and corners differ at the last model's proposals.
+def output_distance(outputs: "Sight", teacher_outputs: "Sight", temperature: float) -> "Tensor":
+    """Return the mean squared differences of logits and of boxes at the teacher's proposals.
 
-    Outputs of classes are compared less their mean over classes, as by Shmelkov et al.
+    Logits are compared less their mean over classes, as by Shmelkov et al.
     """
-    places = [found[:_PLACES] for found in taught.proposals]
-    (now, now_moves), (then, then_moves) = seen.classified(places), taught.classified(places)
-    away = (now - now.mean(1, keepdim=True) - then + then.mean(1, keepdim=True)) / temperature
-    return away.square().mean() + (now_moves - then_moves).square().mean()
+    proposals = [found[:_PROPOSALS] for found in teacher_outputs.proposals]
+    (logits, boxes), (old_logits, old_boxes) = (
+        detector.classified(proposals) for detector in (outputs, teacher_outputs)
+    )
+    centred = logits - logits.mean(1, keepdim=True)
+    difference = (centred - old_logits + old_logits.mean(1, keepdim=True)) / temperature
+    return difference.square().mean() + (boxes - old_boxes).square().mean()

@@ -1,6 +1,8 @@
-"""Finetuning: go on from the last weights with the new samples only."""
+"""Finetuning, and two references: never updating the model, and training it from scratch."""
 
-from onward.train.method import Method
+from onward.budget import Budget
+from onward.train.method import Method, Start, TrainingSet
+from onward.types import View
 
 
 class Finetune(Method):
@@ -14,3 +16,42 @@ class Finetune(Method):
     """
 
     keeps_best = True
+
+
+class Nap(Method):
+    """Train on the first view and on nothing after it, to see how stale a model goes.
+
+    Why: What a model loses that is never updated shows how much the data moves.
+
+    Known problems: Classes that arrive later are never learned.
+
+    References
+    ----------
+    CLEAR supplement, section 5.
+    """
+
+    saved = ("_asleep",)
+
+    def __init__(self) -> None:
+        self._asleep = False
+
+    def training_data(self, new: View, budget: Budget) -> TrainingSet:
+        """Choose the first view whole, and nothing of any later one."""
+        training = TrainingSet(new, epoch=0 if self._asleep else len(new))
+        self._asleep = True
+        return training
+
+
+class Scratch(Method):
+    """Train on what is new, starting from random weights each time.
+
+    Why: The difference to finetuning is what old weights are worth.
+
+    Known problems: What a small period does not show, it does not know.
+
+    References
+    ----------
+    CLEAR supplement, section 5.
+    """
+
+    start: Start = "random"

@@ -8,16 +8,15 @@ import numpy as np
 from onward.budget import Budget
 from onward.fit import CLASSES
 from onward.memory import Shares
-from onward.train.kept import Kept
 from onward.train.method import TrainingSet
-from onward.train.rehearsal import Rehearsal
+from onward.train.replay_memory import ReplayMemory, ReplayMethod
 from onward.types import Rows, View
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Oversample(Rehearsal):
+class Oversample(ReplayMethod):
     """Fill each batch up with old samples of the classes that are rare in it.
 
     Of b new samples and C classes, each class is to have at least 2b/C samples in a batch. What is
@@ -45,11 +44,11 @@ class Oversample(Rehearsal):
     needs: ClassVar[Mapping[str, str]] = {CLASSES: "to see which are rare in a batch"}
 
     def __init__(self, *, memory: int | None = None) -> None:
-        super().__init__(Kept(Shares, memory))
+        super().__init__(ReplayMemory(Shares, memory))
 
     def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each batch of them what its rare classes lack."""
-        both = self._memory.beside(new)
+        both = self._memory.with_replay(new)
         classes = len(new.classes)
         most = classes * share_of(self.setting.recipe.batch_size, classes)
         return TrainingSet(both, epoch=len(new), replay=most, draw=filling(both, len(new)))
