@@ -52,15 +52,15 @@ def sizes(rule: Rule, new: int, kept: Sequence[int]) -> list[int]:
 class ByStep(Store):
     """Keeps all of the last step and less and less, or equally much, of those before.
 
-    What is let go never comes back: a step's samples are drawn out of those that were kept of it
-    before, uniformly.
+    What is removed never comes back: a step's samples are drawn uniformly out of those that were
+    stored of it before.
 
     Parameters
     ----------
     rule
         ``exp`` or ``equal``, see `shares`.
     seed
-        Draws who stays.
+        Of the generator.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class ByStep(Store):
         self._steps: Rows = np.empty(0, np.int64)
 
     def make_room(self, new: int) -> None:
-        """Let go of what has no place beside so many new samples."""
+        """Remove what has no place beside so many new samples."""
         kept = np.bincount(self._steps)
         stay = [
             np.sort(self._generator.permutation(np.flatnonzero(self._steps == step))[:size])
@@ -94,7 +94,7 @@ class ByStep(Store):
     def admit(
         self, rows: ArrayLike, labels: ArrayLike | None = None, *, same_step: bool = False
     ) -> None:
-        """Take all of a new step in, or more of the last one."""
+        """Store all of a new step, or more of the last one."""
         step = int(self._steps.max(initial=-1)) + (not same_step)
         new = arrivals(rows, labels)
         self.samples = Samples.join([self.samples, new])

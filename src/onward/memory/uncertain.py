@@ -1,4 +1,4 @@
-"""A memory that is halved when it is full: the samples that a model is most certain of go."""
+"""A memory that is halved when it is full: the most certain samples are removed."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ class Uncertain(Store):
     Parameters
     ----------
     capacity
-        How many samples it holds at most.
+        How many samples it stores at most.
     seed
         Not used: nothing is drawn.
 

@@ -1,4 +1,4 @@
-"""A memory that a sample enters with a chance of its class, whatever came before."""
+"""A memory that a sample enters with a probability of its class, whatever came before."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,16 +14,16 @@ from onward.types import Array, Samples
 class Weighted(Store):
     """Keeps `capacity` samples; each arriving one enters with the chance that its class has.
 
-    Free places are filled by whoever comes first. Later ones take the place of a sample at random,
-    so that all leave with the same probability, and rare classes with a high chance are kept more
-    of than they occur.
+    Free places are filled by the first samples. Later ones replace a random sample, so that all
+    leave with the same probability, and rare classes with a high chance are stored more often than
+    they occur.
 
     Parameters
     ----------
     capacity
-        How many samples it holds at most.
+        How many samples it stores at most.
     seed
-        Draws who enters, and who must go.
+        Of the generator.
     chances
         By class, from 0 to 1. By default a class has the chance that would let all classes enter
         equally often: how often the rarest one was seen so far, as a share of how often it was
