@@ -9,7 +9,7 @@ import numpy as np
 from onward.errors import OnwardError
 from onward.fit import PLACES
 from onward.metrics.inputs import share
-from onward.tasks.known import AsTested, distillation_on_known_classes, require_finite
+from onward.tasks.known import WithClasses, require_finite
 from onward.tasks.shown import Shown
 from onward.types import Array
 
@@ -21,7 +21,7 @@ CLASS_MEAN = "class_mean_accuracy"
 
 
 @dataclass(frozen=True)
-class OneLabel(AsTested):
+class OneLabel(WithClasses):
     """Each sample has exactly one label: cross-entropy to learn, accuracy to judge.
 
     Outputs of the gradient learner are logits. The tensors bring their own operations, so this
@@ -30,7 +30,6 @@ class OneLabel(AsTested):
 
     name: str = "one_label"
     headline: str = "accuracy"
-    compares_samples: ClassVar[bool] = False
     lacks: ClassVar[Mapping[str, str]] = {PLACES: "a sample is one thing as a whole"}
     shown: ClassVar[Shown] = Shown("right answers", class_mean=CLASS_MEAN, right=np.equal)
 
@@ -51,12 +50,6 @@ class OneLabel(AsTested):
         if heads == 1:
             return cross_entropy(outputs, targets.unsqueeze(0)).unsqueeze(0)
         return cross_entropy(outputs, targets.expand(heads, -1), reduction="none").mean(1)
-
-    def distillation_loss(
-        self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0
-    ) -> "Tensor":
-        """Return the mean cross-entropy to the teacher's softmax, on the classes both know."""
-        return distillation_on_known_classes(self, outputs, teacher, temperature)
 
     def soft_targets(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return labels as a matrix of zeros and ones, in the shape of the outputs."""
@@ -85,11 +78,10 @@ class OneLabel(AsTested):
             return found.astype(np.int64)
         if found.shape == (samples,) and found.dtype.kind in "UO":
             index = {name: number for number, name in enumerate(classes)}
-            strangers = sorted({str(name) for name in found if name not in index})
-            if strangers:
+            if unknown := sorted({str(name) for name in found if name not in index}):
                 raise OnwardError(
                     f"expected class names out of {', '.join(classes)} from predict(view), found "
-                    f"{', '.join(strangers[:3])}"
+                    f"{', '.join(unknown[:3])}"
                 )
             return np.array([index[name] for name in found], np.int64)
         raise OnwardError(
@@ -118,10 +110,7 @@ class OneLabel(AsTested):
         if not len(right):
             return {"accuracy": float("nan"), CLASS_MEAN: float("nan")}
         per_class = self.by_class(decisions, targets, int(targets.max()) + 1)
-        return {
-            "accuracy": float(right.mean()),
-            CLASS_MEAN: float(np.nanmean(per_class)),
-        }
+        return {"accuracy": float(right.mean()), CLASS_MEAN: float(np.nanmean(per_class))}
 
 
 def samples_last_is_fast(outputs: "Tensor") -> bool:
