@@ -10,9 +10,7 @@ import onward
 from onward.checks.tiny_boxes import tiny_boxes
 from onward.errors import OnwardError
 from onward.learners import choose
-from onward.methods.d1 import D1, map_distance, proposal_distance
-from onward.methods.d2 import D2, output_distance
-from onward.methods.d3 import D3
+from onward.methods.clad_d import D1, D2, D3, map_distance, output_distance, proposal_distance
 from onward.models import MODELS
 from onward.models.detector import Detector
 from onward.train.learner import GradientLearner

@@ -11,6 +11,7 @@ from onward.methods.c3 import C3
 from onward.methods.er import ER
 from onward.methods.gdumb import GDumb
 from onward.methods.icarl import ICaRLCNN
+from onward.methods.lwf import LwF
 from onward.models.classifier import mlp
 from onward.tasks.one_label import OneLabel
 from onward.train.replay_memory import ExemplarMemory
@@ -72,3 +73,13 @@ def test_logits_of_c3_are_read_under_their_earlier_name() -> None:
     np.testing.assert_array_equal(again._memory.buffer(None, None).logits, inner["said"])
     again.restore_step_state({"said": np.ones((2, 3), np.float32)})
     np.testing.assert_array_equal(again._logits, np.ones((2, 3)))
+
+
+def test_the_teacher_of_lwf_is_read_from_beside_the_rest() -> None:
+    method, again = learned(LwF()), begun(LwF(), OneLabel())
+    state = method.state()
+    again.restore({**state.pop("teacher"), **state})
+    assert (again.alpha(), again._teacher.classes) == (method.alpha(), 2)
+    np.testing.assert_array_equal(
+        again._teacher.weights["head.weight"], method._teacher.weights["head.weight"]
+    )

@@ -34,7 +34,7 @@ def gradient(method: LwF, probe: Classifier, inputs: torch.Tensor) -> torch.Tens
 def test_the_teacher_stays_as_it_was_while_the_model_moves_and_grows() -> None:
     probe = linear_probe((4,), 3, torch.Generator().manual_seed(0))
     method, inputs = taught(probe, alpha=1.0), torch.randn(5, 4)
-    before = {name: values.copy() for name, values in method.state()["weights"].items()}
+    before = {name: values.copy() for name, values in method.state()["teacher"]["weights"].items()}
     said = probe.predict(inputs)
     probe.add_classes(20, torch.Generator().manual_seed(1))
     with torch.no_grad():
@@ -44,7 +44,7 @@ def test_the_teacher_stays_as_it_was_while_the_model_moves_and_grows() -> None:
     loss = task.loss(outputs, targets) + task.distillation_loss(outputs, said)
     (expected,) = torch.autograd.grad(loss, outputs)
     torch.testing.assert_close(gradient(method, probe, inputs), expected)
-    for name, values in method.state()["weights"].items():
+    for name, values in method.state()["teacher"]["weights"].items():
         np.testing.assert_array_equal(values, before[name])
 
 

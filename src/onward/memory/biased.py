@@ -36,12 +36,10 @@ class BiasedReservoir(Store):
 
     Parameters
     ----------
-    capacity
-        How many samples it stores at most.
+    capacity, seed
+        As of any `Store`.
     alpha
         A constant, with 1 for the unbiased reservoir, or ``dynamic(c)``.
-    seed
-        Of the generator.
     replacement
         ``random`` places are overwritten, as the paper's text has it, or the ``tail``, as in the
         authors' code: the newest of the old samples go first, and a bucket that is larger than

@@ -60,7 +60,7 @@ class ByStep(Store):
     rule
         ``exp`` or ``equal``, see `shares`.
     seed
-        Of the generator.
+        As of any `Store`.
 
     Examples
     --------

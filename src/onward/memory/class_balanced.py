@@ -57,10 +57,8 @@ class Shares(Keyed):
 
     Parameters
     ----------
-    capacity
-        How many samples all classes share.
-    seed
-        Of the generator.
+    capacity, seed
+        As of any `Store`.
     most
         How many samples of a class are kept at most, however large its share is.
 

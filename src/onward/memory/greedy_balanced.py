@@ -22,13 +22,6 @@ class GreedyBalanced(Store):
     one of a larger class. With fewer places than classes, only samples of classes that have no
     stored sample are admitted.
 
-    Parameters
-    ----------
-    capacity
-        The maximum number of stored samples.
-    seed
-        Of the generator that draws which samples are removed.
-
     References
     ----------
     Prabhu, Torr and Dokania, GDumb: A Simple Approach that Questions Our Progress in Continual

@@ -17,10 +17,8 @@ class Rarest(Keyed):
 
     Parameters
     ----------
-    capacity
-        How many images it stores at most.
-    seed
-        Of the generator that decides among equals.
+    capacity, seed
+        As of any `Store`.
     classes
         Which classes count, by their numbers.
 

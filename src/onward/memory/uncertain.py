@@ -12,13 +12,6 @@ from onward.types import Array, Rows, Samples
 class Uncertain(Store):
     """Keeps samples with a model's logits for them, until there is no room for more.
 
-    Parameters
-    ----------
-    capacity
-        How many samples it stores at most.
-    seed
-        Not used: nothing is drawn.
-
     References
     ----------
     Bang, Kim, Yoo, Ha and Choi, Rainbow Memory: Continual Learning with a Memory of Diverse

@@ -1,7 +1,6 @@
 """A memory that a sample enters with a probability of its class, whatever came before."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,10 +19,8 @@ class Weighted(Store):
 
     Parameters
     ----------
-    capacity
-        How many samples it stores at most.
-    seed
-        Of the generator.
+    capacity, seed
+        As of any `Store`.
     chances
         By class, from 0 to 1. By default a class has the chance that would let all classes enter
         equally often: how often the rarest one was seen so far, as a share of how often it was
@@ -43,7 +40,10 @@ class Weighted(Store):
     def __init__(
         self, capacity: int, seed: int = 0, chances: Sequence[float] | None = None
     ) -> None:
-        if chances is not None and not _are_chances(chances):
+        if chances is not None and not (
+            isinstance(chances, list | tuple)
+            and all(isinstance(chance, int | float) and 0 <= chance <= 1 for chance in chances)
+        ):
             raise OnwardError(f"expected a chance from 0 to 1 for each class, found {chances}")
         super().__init__(capacity, seed)
         self._chances = None if chances is None else np.asarray(chances, np.float64)
@@ -75,9 +75,3 @@ class Weighted(Store):
                 f"expected a chance for each of {known} classes, found {len(self._chances)}"
             )
         return np.asarray(self._chances[classes])
-
-
-def _are_chances(chances: Any) -> bool:
-    return isinstance(chances, list | tuple) and all(
-        isinstance(chance, int | float) and 0 <= chance <= 1 for chance in chances
-    )

@@ -14,12 +14,17 @@ from onward.methods.bic import BiC
 from onward.methods.c1 import C1
 from onward.methods.c2 import C2
 from onward.methods.c3 import C3
-from onward.methods.cumulative import Cumulative, CumulativeMore, ERInfinite, Oracle, Restart
-from onward.methods.cumulative_shares import CumulativeEqual, CumulativeExp
+from onward.methods.clad_d import D1, D2, D3
+from onward.methods.cumulative import (
+    Cumulative,
+    CumulativeEqual,
+    CumulativeExp,
+    CumulativeMore,
+    ERInfinite,
+    Oracle,
+    Restart,
+)
 from onward.methods.cwr import CWRStar
-from onward.methods.d1 import D1
-from onward.methods.d2 import D2
-from onward.methods.d3 import D3
 from onward.methods.er import ER
 from onward.methods.ewc import EWC
 from onward.methods.finetune import Finetune, Nap, Scratch

@@ -11,7 +11,7 @@ from onward.fit import CLASS_ROWS, IMAGES
 from onward.memory import Shares
 from onward.methods.cwr import merged
 from onward.models import find_model
-from onward.train.method import TrainingSet, number, yes_or_no
+from onward.train.method import number, yes_or_no
 from onward.train.recipe import Recipe
 from onward.train.replay_memory import ReplayMemory, ReplayMethod, check_memory_size
 from onward.train.schedules import ConsolidationTrigger
@@ -77,6 +77,7 @@ class C1(ReplayMethod):
         CLASS_ROWS: "to merge them",
     }
 
+    replay_per_batch = _OLD
     saved = (*ReplayMethod.saved, "_lasting", "_trained", "_every")
 
     def __init__(
@@ -111,10 +112,6 @@ class C1(ReplayMethod):
         super().begin(setting)
         if self._fresh is None:
             self._fresh = find_model(setting.recipe.model).of_imagenet
-
-    def training_data(self, new: View, budget: Budget) -> TrainingSet:
-        """Choose the new samples, and for each five of them five old ones."""
-        return self.replay_per_batch(new, _OLD)
 
     def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
         """Continue with the head that is trained, or draw it anew after a merge."""

@@ -10,7 +10,7 @@ from onward.fit import CLASS_OUTPUTS, CLASSES, IMAGES
 from onward.memory import Weighted
 from onward.models import find_model
 from onward.train.losses import smooth_labels
-from onward.train.method import Batch, TrainingSet, number
+from onward.train.method import Batch, number
 from onward.train.recipe import Recipe
 from onward.train.replay_memory import ReplayMemory, ReplayMethod
 from onward.train.schedules import LRMilestones
@@ -66,6 +66,7 @@ class C2(ReplayMethod):
         CLASS_OUTPUTS: "to soften labels",
     }
 
+    replay_per_batch = _OLD
     saved = (*ReplayMethod.saved, "_milestones")
 
     def __init__(
@@ -100,10 +101,6 @@ class C2(ReplayMethod):
     def lr_scale(self) -> float:
         """What the learning rate is multiplied by in the next step."""
         return self._milestones.lr_scale
-
-    def training_data(self, new: View, budget: Budget) -> TrainingSet:
-        """Choose the new samples, and for each four of them six old ones."""
-        return self.replay_per_batch(new, _OLD)
 
     def compute_loss(self, batch: Batch) -> "Tensor":
         """Return the task loss to smoothed labels."""

@@ -45,7 +45,7 @@ class LwF(Method):
     supplement writes steps of 2/11.
     """
 
-    saved = ("_teachers", "_every")
+    saved = ("_teacher", "_teachers", "_every")
 
     def __init__(
         self,
@@ -106,14 +106,9 @@ class LwF(Method):
             return min(2.0, 2.0 * self._teachers / 9)
         return self._alpha
 
-    def state(self) -> dict[str, Any]:
-        """Return the teacher."""
-        return {**self._teacher.state(), **super().state()}
-
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore the teacher."""
-        self._teacher.restore(state)
-        super().restore(state)
+        """Restore what is in `saved`; earlier checkpoints have the teacher's state beside it."""
+        super().restore({"teacher": state, **state})
 
     def save_step_state(self) -> dict[str, Any]:
         """Return the teacher's outputs so far."""

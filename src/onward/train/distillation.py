@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onward.budget import Budget
-from onward.memory import Memory
 from onward.saved import Saved, to_arrays, to_tensors
 from onward.train.method import Batch, TrainingSet
-from onward.train.replay_memory import ExemplarMemory, ReplayMemory, ReplayMethod
+from onward.train.replay_memory import ExemplarMemory, ReplayMethod
 from onward.train.schedules import ConsolidationTrigger
 from onward.train.weights import snapshot
 from onward.types import View
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from onward.models import Model
-    from onward.models.sight import Sight
 
 MAX_CACHED_OUTPUTS = 2**26
 """The most numbers that an `OutputCache` should hold: 256 MB."""
@@ -127,57 +125,3 @@ class DistillationMethod(ReplayMethod):
     def _with_teacher(self, training: TrainingSet) -> TrainingSet:
         """Return the training set with the teacher's forward passes, if there is a teacher."""
         return replace(training, forward_passes=2 if self._teacher else 1)
-
-
-class DetectorDistillation(ReplayMethod):
-    """Abstract: distil the last detector on a batch of stored images beside each batch of new ones.
-
-    The first period is that of finetuning, since there is no teacher.
-    """
-
-    saved = (*ReplayMethod.saved, "_teacher")
-
-    def __init__(self, memory: ReplayMemory[Memory]) -> None:
-        super().__init__(memory)
-        self._teacher = Teacher()
-
-    def training_data(self, new: View, budget: Budget) -> TrainingSet:
-        """Choose the new images, and for each batch of them a separate batch of stored ones."""
-        both = self._memory.with_replay(new)
-        if not len(self._memory):
-            return TrainingSet(both, epoch=len(new))
-        replay = self.setting.recipe.batch_size
-        return TrainingSet(
-            both, epoch=len(new), replay=replay, forward_passes=2, separate_replay=True
-        )
-
-    def compute_loss(self, batch: Batch) -> "Tensor":
-        """Return the task loss of the new images and the replay loss of the stored ones."""
-        loss: Tensor = self.setting.task.loss(batch.outputs, batch.targets[: batch.num_new])
-        inputs, targets = batch.inputs[batch.num_new :], batch.targets[batch.num_new :]
-        if not len(inputs):
-            return loss
-        import torch  # loaded when it is needed
-
-        # A detector: these methods are for boxes alone.
-        model: Any = batch.model
-        teacher: Any = self._teacher.model(model)
-        with torch.no_grad():
-            teacher_outputs = teacher(inputs)
-        return loss + self.replay_loss(model(inputs), teacher_outputs, targets)
-
-    @property
-    def is_plain_finetuning(self) -> bool:
-        """Whether there is no teacher yet."""
-        return not self._teacher and self._answers_like(DetectorDistillation)
-
-    def replay_loss(
-        self, outputs: "Sight", teacher_outputs: "Sight", targets: "Tensor"
-    ) -> "Tensor":
-        """Return the loss of stored images, given both detectors' outputs and the true boxes."""
-        raise NotImplementedError
-
-    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
-        """Admit the new images to the memory, and make the model the teacher."""
-        super().on_learn_end(model, new, budget)
-        self._teacher.update(model)

@@ -181,17 +181,21 @@ class MemoryMethod(Method):
 
 
 class ReplayMethod(MemoryMethod):
-    """Abstract: in every epoch each new and each stored sample is seen once."""
+    """Abstract: train on new and stored samples, and admit the new ones to the memory.
+
+    In every epoch each new and each stored sample is seen once; with `replay_per_batch`, each new
+    one, and for each batch of them so many of the memory, or all where there are fewer.
+    """
+
+    replay_per_batch: ClassVar[int | None] = None
 
     def training_data(self, new: View, budget: Budget) -> TrainingSet:
-        """Choose the new samples and the memory alike."""
+        """Choose the new samples and the memory."""
         both = self._memory.with_replay(new)
-        return TrainingSet(both, epoch=len(both))
-
-    def replay_per_batch(self, new: View, replay: int) -> TrainingSet:
-        """Choose the new samples, and for each batch of them so many of the memory."""
-        both = self._memory.with_replay(new)
-        return TrainingSet(both, epoch=len(new), replay=min(replay, len(both) - len(new)))
+        if self.replay_per_batch is None:
+            return TrainingSet(both, epoch=len(both))
+        replay = min(self.replay_per_batch, len(both) - len(new))
+        return TrainingSet(both, epoch=len(new), replay=replay)
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Admit the new samples to the memory."""
