@@ -74,5 +74,5 @@ class GreedyBalanced(Store):
                 classes_seen += 1
             stored[label].append(position)
             counts[label] += 1
-        kept = sorted(position for positions in stored for position in positions)
-        self.samples, self._seen = samples[np.array(kept, np.int64)], classes
+        stay = sorted(position for positions in stored for position in positions)
+        self.samples, self._seen = samples[np.array(stay, np.int64)], classes

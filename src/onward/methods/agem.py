@@ -26,8 +26,8 @@ class AGEM(ReplayMethod):
 
     Why: To first order no step makes the memory's mean loss worse, which others only hope for.
 
-    Known problems: It is the mean that is kept from getting worse; single classes may. The whole
-    memory as reference is expensive where the model is not linear.
+    Known problems: Only the mean does not get worse; single classes may. The whole memory as
+    reference is expensive where the model is not linear.
 
     Parameters
     ----------

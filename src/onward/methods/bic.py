@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from onward.models import Model
 
-# Keeps alpha finite where held-out samples can be told apart without an error.
+# Keeps alpha finite where held-out samples are separable.
 _RIDGE = 1e-3
 _MAX_STEPS = 100
 

@@ -19,8 +19,7 @@ from onward.train.weights import detached, fitted
 from onward.types import Setting, View
 
 if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
+    from torch import Generator, Tensor
 
     from onward.models import Model
 
@@ -43,7 +42,7 @@ class C1(ReplayMethod):
     starts at random has features that change while a head is trained: there, training continues
     with a head that was merged.
 
-    Why: It won: samples of every class in memory, and a head that no single day can spoil.
+    Why: It won: the memory has samples of every class, and no single day dominates the head.
 
     Known problems: Images that are scaled from 32 to 224 pixels cost 49 times as much.
 
@@ -113,7 +112,7 @@ class C1(ReplayMethod):
         if self._fresh is None:
             self._fresh = find_model(setting.recipe.model).of_imagenet
 
-    def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
+    def init_weights(self, model: "Model", generator: "Generator") -> None:
         """Continue with the head that is trained, or draw it anew after a merge."""
         if self._lasting and not self._trained:
             draw_head(model, generator)
@@ -143,8 +142,8 @@ class C1(ReplayMethod):
             self._trained = {} if self._fresh else self._trained
 
 
-def draw_head(model: "Model", generator: "torch.Generator") -> None:
-    """Draw the weights of a model's last layer anew, uniform as those of a linear layer are."""
+def draw_head(model: "Model", generator: "Generator") -> None:
+    """Draw the weights of a model's head anew, uniform as those of a linear layer are."""
     from onward.models.classifier import draw_uniform  # torch is loaded when it is needed
 
     in_features = max(parameter.shape[-1] for parameter in model.class_rows.values())

@@ -88,8 +88,8 @@ class D1(DetectorDistillation):
     CLAD's section 4.2 says: 250 stored images, distillation of the backbone's and the RPN's
     outputs much as in Faster-ILOD, on the stored images. The rest is our choice: images are
     stored at random, a batch of them comes with every batch of new ones, and both distances are
-    Faster-ILOD's, which count where the last model's values are higher. Whether stored
-    images are also learned again with their boxes is not said; here they are.
+    Faster-ILOD's, which count where the last model's values are higher. Whether stored images are
+    also learned again with their boxes is not said; here they are.
 
     The winner's detector is a Cascade R-CNN on a Swin transformer. The cascade is not part of this;
     the backbone is the benchmark's option ``model``.

@@ -26,10 +26,10 @@ class Cumulative(ReplayMethod):
     TiC-CLIP calls it Cumulative-All. It stores every sample: the upper bound of what memory can
     buy, not a cheap method. With complete information it is IIRC's incremental joint training.
 
-    Why: It tells what could be gained by a better memory, and no more than that can be.
+    Why: It is an upper bound of what a better memory can gain.
 
-    Known problems: Memory grows without end, and so does time where a recipe counts epochs. Where
-    the data has moved on, the past holds it back.
+    Known problems: Memory grows without bound, and so does time where a recipe counts epochs. Where
+    the data has changed, old samples hurt.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ class CumulativeMore(Cumulative):
     """Train on everything seen so far, from the last weights, for more steps than others have.
 
     TiC-CLIP's Cumulative-All*, which spends more than the budget: by its compute, 1.06 times as
-    much at the scales of YFCC and RedCaps, 1.3 times at M and XL, 1.52 times at L. Where the more
-    goes is not said; here, it goes evenly into all periods. Only iterations are more: where a
-    recipe counts epochs, this is `cumulative`.
+    much at the scales of YFCC and RedCaps, 1.3 times at M and XL, 1.52 times at L. The paper
+    does not say where it is spent; here, evenly over all periods. Only iterations are multiplied:
+    where a recipe counts epochs, this is `cumulative`.
 
-    Why: It tells whether training on everything is held back by what it may spend.
+    Why: It tells whether training on everything is limited by its budget.
 
-    Known problems: It costs more than those that it stands beside.
+    Known problems: It costs more than the methods that it is compared with.
 
     Parameters
     ----------
@@ -83,8 +83,7 @@ class Restart(ReplayMethod):
     Where a recipe counts epochs and not iterations, more samples are more steps, and this is
     `cumulative` from scratch.
 
-    Why: It is what many people do when a model has gone stale, for the same compute as any other
-    way.
+    Why: It is what many people do with an outdated model, for the same compute as other methods.
 
     Known problems: The more there is to learn from, the less often each sample is seen.
 
@@ -104,12 +103,11 @@ class Restart(ReplayMethod):
 class Oracle(Restart):
     """Train on everything seen so far, from random weights, in the t-th period t times as long.
 
-    What starting over could be with all the time that it needs: where a recipe counts iterations,
-    it spends (T + 1) / 2 times the budget of T periods.
+    Where a recipe counts iterations, it spends (T + 1) / 2 times the budget of T periods.
 
-    Why: It is the mark that all ways of going on are measured by.
+    Why: It is the reference for all ways of continuing.
 
-    Known problems: Its price grows with the square of the number of periods.
+    Known problems: Its cost grows with the square of the number of periods.
 
     References
     ----------
@@ -136,8 +134,7 @@ class ERInfinite(ReplayMethod):
     Why: Beside ER it tells how much is lost by a small memory, and how much by labels that were
     never completed.
 
-    Known problems: A label of then may be half of the truth of now, and it is taught again and
-    again.
+    Known problems: A stored label may be incomplete by now, and is learned again and again.
 
     Parameters
     ----------
@@ -205,10 +202,10 @@ class CumulativeShares(Method):
 class CumulativeExp(CumulativeShares):
     """Train on new samples and as many old ones, each period giving half of what the next one does.
 
-    Why: It has most of what keeping everything gives, at twice the samples of a period, and prefers
-    what is recent.
+    Why: It is almost as good as storing everything, at twice the samples of a period, and prefers
+    recent samples.
 
-    Known problems: Early periods fade to a handful of samples.
+    Known problems: Few samples of early periods are left.
 
     References
     ----------
@@ -221,8 +218,8 @@ class CumulativeExp(CumulativeShares):
 class CumulativeEqual(CumulativeShares):
     """Train on new samples and as many old ones, an equal share of each earlier period.
 
-    Why: It has most of what keeping everything gives, at twice the samples of a period, and no
-    period is preferred.
+    Why: It is almost as good as storing everything, at twice the samples of a period, and no period
+    is preferred.
 
     Known problems: The more periods there were, the less is left of each.
 

@@ -13,8 +13,7 @@ from onward.train.weights import fitted
 from onward.types import Array, View
 
 if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
+    from torch import Generator, Tensor
 
     from onward.models import Model
 
@@ -28,13 +27,12 @@ class CWRStar(Method):
     trained) / (√(past / current) + 1). Biases are merged like weights.
 
     What lies below the head, if anything does, is trained in the first period and frozen after it,
-    as in Avalanche. There too, running statistics go on following the data.
+    as in Avalanche. There too, running statistics are still updated.
 
     Online a window of samples stands for a period. Within it, a class begins when it is first
     seen, and tests see the temporary head.
 
-    Why: It keeps no sample, and what was learned of a class is not overwritten while others are
-    learned.
+    Why: It stores no sample, and learning other classes does not overwrite the head of a class.
 
     Known problems: What lies below the head cannot follow inputs that change.
 
@@ -70,7 +68,7 @@ class CWRStar(Method):
         self._current = self._current_before + counts
         return super().training_data(new, budget)
 
-    def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
+    def init_weights(self, model: "Model", generator: "Generator") -> None:
         """Load the consolidated weights of the classes that are new in this window."""
         head = model.class_rows
         consolidated = fitted(self._kept, head)

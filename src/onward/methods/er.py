@@ -13,10 +13,10 @@ class ER(ReplayMethod):
     half: each is seen once in every epoch. Those of a class are drawn once, and keep the labels
     that they had then.
 
-    Why: Seeing old samples again is the simplest cure for forgetting, and hard to beat.
+    Why: Replaying old samples is the simplest remedy for forgetting, and hard to beat.
 
     Known problems: Half of each batch is old: where compute is limited, new samples are seen half
-    as often. A small memory is learned by heart.
+    as often. A small memory is overfitted.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ class EWC(PenaltyMethod):
     F is computed in a pass of its own, at the weights that were learned. Where the budget limits
     passes or MACs, as online, it is gathered while training, at the weights of each step.
 
-    Why: It remembers without keeping a sample: weights that mattered are held where they were.
+    Why: It stores no sample: the penalty preserves the weights that matter for earlier ones.
 
     Known problems: F is known at one point alone, and says little once weights have moved far. On
     many labels the published λ hardly holds anything back; on a deep network that starts at random,

@@ -8,20 +8,19 @@ from onward.types import View
 class Finetune(Method):
     """Train on what is new, starting from the last weights. TiC-CLIP calls it Sequential.
 
-    Why: It is the cheapest way to go on, and what all others have to beat. Where only the near
-    future is asked for, few do.
+    Why: It is the cheapest method, and the baseline of all others. Where only the near future is
+    tested, few are better.
 
-    Known problems: What new samples do not show is forgotten; where classes come one after the
-    other, little of the old ones is left.
+    Known problems: Classes and domains that new samples do not show are forgotten.
     """
 
     keeps_best = True
 
 
 class Nap(Method):
-    """Train on the first view and on nothing after it, to see how stale a model goes.
+    """Train on the first view and on nothing after it, to see how outdated a model becomes.
 
-    Why: What a model loses that is never updated shows how much the data moves.
+    Why: What a model loses without updates shows how much the data change.
 
     Known problems: Classes that arrive later are never learned.
 
@@ -45,9 +44,9 @@ class Nap(Method):
 class Scratch(Method):
     """Train on what is new, starting from random weights each time.
 
-    Why: The difference to finetuning is what old weights are worth.
+    Why: The difference to finetuning is the value of the old weights.
 
-    Known problems: What a small period does not show, it does not know.
+    Known problems: It knows nothing but what the last period shows.
 
     References
     ----------

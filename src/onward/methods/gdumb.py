@@ -14,8 +14,8 @@ class GDumb(MemoryOnlyMethod):
     The greedy sampler admits a sample if its class has fewer than capacity / classes seen samples
     in memory, and removes a random sample of the largest class where the memory is full.
 
-    Why: Whoever loses to it has learned nothing from the stream that a balanced handful of samples
-    does not hold.
+    Why: A method that is worse has learned nothing from the stream that a small balanced memory
+    does not contain.
 
     Known problems: The sampler refuses samples of full classes. Once the memory is full and no new
     class arrives, it hardly changes: with the default size and balanced classes, the model is

@@ -8,8 +8,7 @@ from onward.train.distillation import DistillationMethod
 from onward.train.method import Batch, yes_or_no
 
 if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
+    from torch import Generator, Tensor
 
     from onward.models import Model
 
@@ -21,7 +20,7 @@ class ICaRLCNN(DistillationMethod):
     probabilities, for every sample, new or replayed; for new classes, the labels. iCaRL decides by
     the nearest mean of exemplars; this one by the outputs of its network, as in IIRC.
 
-    Why: A label that is not shown is not taken for a no: of old classes, the last model is asked.
+    Why: An old class that is not among the labels is no negative: the last model's output decides.
 
     Known problems: Where no class is new, it has nothing but its last model to learn from.
 
@@ -79,7 +78,7 @@ class ICaRLNorm(ICaRLCNN):
         super().__init__(per_class=per_class)
         self._restarts_eta = yes_or_no("restarts_eta", restarts_eta)
 
-    def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
+    def init_weights(self, model: "Model", generator: "Generator") -> None:
         """Start from the last weights, but for eta."""
         if self._restarts_eta and self._every.seen == 0:
             model.head.eta.fill_(1)

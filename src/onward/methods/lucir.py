@@ -15,8 +15,7 @@ from onward.train.replay_memory import extract_features
 from onward.types import View
 
 if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
+    from torch import Generator, Tensor
 
     from onward.models import Model
 
@@ -86,7 +85,7 @@ class LUCIR(DistillationMethod):
         self._call, self._new = (new, budget), len(new)
         return super().training_data(new, budget)
 
-    def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
+    def init_weights(self, model: "Model", generator: "Generator") -> None:
         """Start from the last weights, with those of new classes imprinted."""
         if self._teacher and self._call is not None and may_read_again(self._call[1]):
             self._imprint(model, *self._call)

@@ -23,10 +23,9 @@ class Oversample(ReplayMethod):
     The paper leaves open how its memory, which all classes share equally, is filled: here by a
     reservoir for each class.
 
-    Why: Where classes swing with day and night, a batch may have one class alone; here none has.
+    Why: Where classes change with day and night, a batch may have one class alone; here none has.
 
-    Known problems: A batch may become three times as long. The same few rare samples come again and
-    again.
+    Known problems: A batch may become three times as long. The same few rare samples are repeated.
 
     Parameters
     ----------

@@ -37,8 +37,8 @@ class Patching(Method):
 
     What scoring costs is not part of the budget, as in the paper.
 
-    Why: Weights that began alike can be mixed, at no price when they are used; a part of the way
-    back restores what finetuning has lost.
+    Why: Weights with a common start can be interpolated, at no cost at inference; this restores
+    what finetuning has lost.
 
     Known problems: Weights that have moved far apart cannot be mixed. Where samples are held out,
     fewer are learned.
@@ -52,7 +52,7 @@ class Patching(Method):
     References
     ----------
     Ilharco et al., Patching Open-Vocabulary Models by Interpolating Weights, NeurIPS 2022; Garg et
-    al., TiC-CLIP, ICLR 2024. The grid is our choice: neither its own nor that of ties is said.
+    al., TiC-CLIP, ICLR 2024. The paper gives neither the grid nor what decides ties.
     """
 
     saved = ("_patched", "_calls", "_every", "coefficients")
@@ -147,7 +147,7 @@ class Patching(Method):
 
         views = [new.of(each.rows, each.labels) for each in past if len(each)]
         scores = [headline(model, view, self.setting.task) for view in views]
-        # Of images without a single box, nothing can be said.
+        # Images without a single box have no score.
         known = [score for score in scores if not math.isnan(score)]
         return float(np.mean(known)) if known else 0.0
 

@@ -14,10 +14,9 @@ from onward.train.replay_memory import MemoryOnlyMethod, ReplayMemory
 class ReservoirFinetune(MemoryOnlyMethod):
     """Train on a uniform memory of all samples so far, the new ones admitted first.
 
-    Why: A uniform sample is the fairest summary of the past in bounded room.
+    Why: A uniform sample represents all of the past in bounded memory.
 
-    Known problems: A new period has an ever smaller part of it, so it follows drift ever more
-    slowly.
+    Known problems: A new period has an ever smaller share of it, so it follows drift ever slower.
 
     Parameters
     ----------
@@ -39,9 +38,9 @@ class ReservoirFinetune(MemoryOnlyMethod):
 class BiasedReservoirFinetune(MemoryOnlyMethod):
     """Train on a memory that prefers recent samples, the new ones admitted first.
 
-    Why: Where the near future is asked for, recent samples are worth more than old ones.
+    Why: Where the near future is tested, recent samples are worth more than old ones.
 
-    Known problems: How much more has to be chosen, and depends on how fast the data moves.
+    Known problems: How much more has to be chosen, and depends on how fast the data change.
 
     Parameters
     ----------

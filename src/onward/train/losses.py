@@ -26,16 +26,8 @@ def smooth_labels(probabilities: "Tensor", share: float) -> "Tensor":
 def focal_loss(outputs: "Tensor", targets: "Tensor", gamma: float) -> "Tensor":
     """Return the mean of -(1 - p)^γ log p, with the probability p that each target is given.
 
-    With γ = 0 it is the cross-entropy.
-
-    Parameters
-    ----------
-    outputs
-        Logits.
-    targets
-        Class indices.
-    gamma
-        How much less well-classified samples count.
+    Outputs are logits, targets class indices. The larger γ is, the less samples count that are
+    classified well; with γ = 0 it is the cross-entropy.
 
     References
     ----------
@@ -55,17 +47,8 @@ def contrastive_loss(
     For each feature with positive keys, the mean over these of -log of a softmax over all keys of
     their cosine / temperature; of all these features the mean.
 
-    Parameters
-    ----------
-    features
-        One row per sample.
-    keys
-        What they are compared with. Where they are the features themselves, a sample is not
-        compared with itself.
-    positives
-        Which keys are positive for each feature: a row of booleans.
-    temperature
-        The lower, the more the closest of the others count.
+    Features have a row per sample, and positives a row of booleans, one for each key. Where the
+    keys are the features themselves, a sample is not compared with itself.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""A quadratic penalty on moving away from earlier weights, and what methods share that have it."""
+"""A quadratic penalty on changes of weights, and what methods share that have it."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
