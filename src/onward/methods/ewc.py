@@ -101,12 +101,10 @@ class EWC(PenaltyMethod):
         if not self._while_training:
             self._read_again(model, new, budget)
         if self._every.due(len(new)):
-            old, new_sum = (
-                fitted_to(model, part) for part in (self._anchor.importance, self._squares)
-            )
+            old, sums = fitted_to(model, self._anchor.importance), fitted_to(model, self._squares)
             fisher = {
                 name: self._decay * old[name] + total / max(self._samples, 1)
-                for name, total in new_sum.items()
+                for name, total in sums.items()
             }
             self._anchor.set_anchor(model, fisher)
             self._squares, self._samples = {}, 0

@@ -99,11 +99,6 @@ class DistillationMethod(ReplayMethod):
 
     Exemplars are chosen by herding. The teacher is replaced after every call, or, where the recipe
     has one, after as many samples as its memory: online, a window stands for a period.
-
-    Parameters
-    ----------
-    per_class
-        How many exemplars of each class are kept; by default what the recipe says, or else 20.
     """
 
     saved = (*ReplayMethod.saved, "_teacher", "_every")

@@ -41,7 +41,12 @@ def fitted(old: "Mapping[str, Tensor]", parameters: "Mapping[str, Tensor]") -> "
 
     Only a head grows, at the end of its first axis; all other shapes stay.
     """
-    found = {name: parameter.new_zeros(parameter.shape) for name, parameter in parameters.items()}
-    for name in found.keys() & old.keys():
-        found[name][slice(len(old[name])) if old[name].ndim else ...] = old[name]
+    found = {}
+    for name, parameter in parameters.items():
+        if name in old and old[name].shape == parameter.shape:
+            found[name] = old[name].to(parameter.device, copy=True)
+            continue
+        found[name] = parameter.new_zeros(parameter.shape)
+        if name in old:
+            found[name][: len(old[name])] = old[name]
     return found
