@@ -114,10 +114,15 @@ class C1(ReplayMethod):
 
     def init_weights(self, model: "Model", generator: "Generator") -> None:
         """Continue with the head that is trained, or draw it anew after a merge."""
+        from onward.models.classifier import draw_uniform  # torch is loaded when it is needed
+
+        head = model.class_rows
         if self._lasting and not self._trained:
-            draw_head(model, generator)
+            in_features = max(parameter.shape[-1] for parameter in head.values())
+            for parameter in head.values():
+                draw_uniform(parameter, in_features, generator)
         elif self._trained:
-            for name, parameter in model.class_rows.items():
+            for name, parameter in head.items():
                 # Rows of classes that have come since are as the model has drawn them.
                 parameter[: len(self._trained[name])] = self._trained[name]
 
@@ -140,12 +145,3 @@ class C1(ReplayMethod):
         if due:
             self._lasting = detached(head)
             self._trained = {} if self._fresh else self._trained
-
-
-def draw_head(model: "Model", generator: "Generator") -> None:
-    """Draw the weights of a model's head anew, uniform as those of a linear layer are."""
-    from onward.models.classifier import draw_uniform  # torch is loaded when it is needed
-
-    in_features = max(parameter.shape[-1] for parameter in model.class_rows.values())
-    for parameter in model.class_rows.values():
-        draw_uniform(parameter, in_features, generator)

@@ -1,8 +1,7 @@
 """Continual semi-supervised learning: pre-train on each new period, then probe."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -99,18 +98,18 @@ class PretrainProbe:
         from onward.train.loading import batches, computing_on
 
         views = [view, view.unlabelled] if self._unlabelled else [view]
-        sizes, key = [*map(len, views)], (self._setting.seed, self._calls)
+        samples, key = sum(map(len, views)), (self._setting.seed, self._calls)
         with computing_on(self._setting.hardware):
             moco = self._network(view.input_shape)
             budget.declare(parameters=moco.size)
-            steps = self._affordable(moco, sum(sizes), len(view), len(view.classes), budget)
+            steps = self._affordable(moco, samples, len(view), len(view.classes), budget)
             left, schedule = range(self._steps_done, steps), moco.recipe.optimization
-            read = partial(_crops, [*map(reader_of, views)], sizes, moco.recipe, key)
+            read = _Crops([*map(reader_of, views)], [*map(len, views)], moco.recipe, key)
             for step, crops in batches(read, left, len(left), moco.device):
                 size = crops.shape[1]
                 budget.spend(iterations=1, macs=moco.macs * size, batch_size=size)
                 # Counted here, and not where workers read ahead.
-                for number, positions in _batch(sizes, moco.recipe, key, step):
+                for number, positions in read.batch(step):
                     views[number].count(positions)
                 moco.step(crops, schedule.lr_at(step, steps))
                 self._steps_done = step + 1
@@ -215,34 +214,33 @@ class PretrainProbe:
         )
 
 
-def _batch(
-    sizes: Sequence[int], recipe: "MocoRecipe", key: tuple[int, ...], step: int
-) -> list[tuple[int, Rows]]:
-    """Return which views, of these sizes, have samples in a step's batch, and their positions."""
-    from onward.train.moco import batch_of
+@dataclass(frozen=True)
+class _Crops:
+    """Reads the crops of a step out of several views, of which it has readers and sizes."""
 
-    found = []
-    positions = batch_of(sum(sizes), recipe.batch_size, step, key)
-    for number, (start, end) in enumerate(pairwise(np.cumsum([0, *sizes]))):
-        here = positions[(positions >= start) & (positions < end)] - start
-        if len(here):
-            found.append((number, here))
-    return found
+    readers: Sequence[Reader]
+    sizes: Sequence[int]
+    recipe: "MocoRecipe"
+    key: tuple[int, ...]
 
+    def __call__(self, step: int) -> "Tensor":
+        """Return two crops of each image of a step's batch."""
+        from onward.train.moco import two_crops
 
-def _crops(
-    readers: Sequence[Reader],
-    sizes: Sequence[int],
-    recipe: "MocoRecipe",
-    key: tuple[int, ...],
-    step: int,
-) -> "Tensor":
-    """Read the crops of a step."""
-    from onward.train.moco import two_crops
+        images = [self.readers[number].read(positions) for number, positions in self.batch(step)]
+        return two_crops(np.concatenate(images), self.recipe, (*self.key, step))
 
-    batch = _batch(sizes, recipe, key, step)
-    images = np.concatenate([readers[number].read(positions) for number, positions in batch])
-    return two_crops(images, recipe, (*key, step))
+    def batch(self, step: int) -> list[tuple[int, Rows]]:
+        """Return which views have samples in a step's batch, and their positions there."""
+        from onward.train.moco import batch_of
+
+        found = []
+        positions = batch_of(sum(self.sizes), self.recipe.batch_size, step, self.key)
+        for number, (start, end) in enumerate(pairwise(np.cumsum([0, *self.sizes]))):
+            here = positions[(positions >= start) & (positions < end)] - start
+            if len(here):
+                found.append((number, here))
+        return found
 
 
 def _features(moco: "Moco", view: View) -> Array:
