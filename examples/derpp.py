@@ -8,8 +8,8 @@ from torch.nn.functional import mse_loss
 
 from onward import Method
 from onward.memory import Reservoir
-from onward.train.kept import Kept
 from onward.train.method import TrainingSet
+from onward.train.replay_memory import ReplayMemory
 
 
 class DERpp(Method):
@@ -19,14 +19,14 @@ class DERpp(Method):
     step_state = ("_logits",)
 
     def __init__(self, *, alpha: float = 0.1, beta: float = 0.5, memory: int | None = None):
-        self.alpha, self.beta, self._memory = alpha, beta, Kept(Reservoir, memory)
+        self.alpha, self.beta, self._memory = alpha, beta, ReplayMemory(Reservoir, memory)
         self._rows, self._logits = np.empty(0, np.int64), np.empty((0, 0), np.float32)
 
     def override_recipe(self, recipe):
         return replace(recipe, grad_clip_norm=1.0)
 
     def training_data(self, new, budget):
-        view = self._memory.beside(new)
+        view = self._memory.with_replay(new)
         self._look_up(view.rows, len(view.classes))
         replay = 2 * self.setting.recipe.batch_size if len(self._memory) else 0
         return TrainingSet(view, epoch=len(new), replay=replay)
@@ -46,7 +46,7 @@ class DERpp(Method):
 
     def on_learn_end(self, model, new, budget):
         self._memory.admit(new, budget)
-        self._look_up(self._memory.ready(new, budget).rows, len(new.classes))
+        self._look_up(self._memory.samples.rows, len(new.classes))
 
     def _look_up(self, rows, classes):
         """Keep the logits of these samples; those that are not known are NaN."""

@@ -16,6 +16,7 @@ import csv
 import importlib
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -162,14 +163,19 @@ def mutants(sample: int, seed: int) -> list[Mutant]:
     return [Mutant(number, *each) for number, each in enumerate(drawn)]
 
 
-def near(path: Path) -> list[str]:
-    """Return a file's doctests, and the tests of its package that name it or what it defines."""
-    package, module = path.parent.name, path.stem
-    names = [
+def defined(path: Path) -> list[str]:
+    """Return the public classes and functions of a file."""
+    return [
         node.name
         for node in ast.parse(path.read_bytes()).body
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
     ]
+
+
+def near(path: Path) -> list[str]:
+    """Return a file's doctests, and the tests of its package that name it or what it defines."""
+    package, module = path.parent.name, path.stem
+    names = defined(path)
     words = [f"onward.{package}.{module}", f"test_{module}", *names]
     found = [
         str(test.relative_to(ROOT))
@@ -183,7 +189,9 @@ def near(path: Path) -> list[str]:
 def stages(path: Path) -> list[list[str]]:
     """Return which tests are asked about a file: the nearest, its cells, all of its package."""
     package = path.relative_to(PACKAGE).parts[0]
-    cells = [CELLS, "-k", path.stem] if package in ("methods", "memory") else []
+    cards = re.findall(r'MethodCard\("(\w+)", (\w+)', (PACKAGE / "methods/__init__.py").read_text())
+    methods = [method for method, name in cards if name in defined(path)] or [path.stem]
+    cells = [CELLS, "-k", " or ".join(methods)] if package in ("methods", "memory") else []
     return [near(path), cells, TESTS.get(package, [f"tests/{package}"])]
 
 

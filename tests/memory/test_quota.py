@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onward.memory.quota import Quota
+from onward.memory import Quota
 
 
 def test_one_class_has_all_of_it() -> None:

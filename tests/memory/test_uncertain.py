@@ -12,7 +12,7 @@ def test_the_more_certain_half_goes() -> None:
     assert memory.full(2)
     memory.halve(np.array([0.9, 0.2, 0.8, 0.1, 0.5]))
     assert memory.rows.tolist() == [1, 3]
-    assert memory.said.tolist() == [[2, 3], [6, 7]]
+    assert memory.logits.tolist() == [[2, 3], [6, 7]]
     assert memory.labels.tolist() == [1, 1]
 
 
@@ -20,9 +20,9 @@ def test_what_was_said_of_fewer_classes_is_filled_up() -> None:
     memory = Uncertain(6)
     memory.admit(np.arange(2), np.zeros(2, int), np.ones((2, 2)))
     memory.admit(np.arange(2, 4), np.zeros(2, int), np.ones((2, 3)))
-    assert np.isnan(memory.said).tolist() == [[False, False, True]] * 2 + [[False] * 3] * 2
+    assert np.isnan(memory.logits).tolist() == [[False, False, True]] * 2 + [[False] * 3] * 2
     memory.admit(np.array([9]), np.array([0]))
-    assert np.isnan(memory.said[-1]).all()
+    assert np.isnan(memory.logits[-1]).all()
 
 
 def test_it_never_holds_more_than_its_capacity() -> None:
@@ -32,6 +32,6 @@ def test_it_never_holds_more_than_its_capacity() -> None:
     other = Uncertain(3)
     other.restore(memory.state())
     assert other.state().keys() == memory.state().keys()
-    np.testing.assert_array_equal(other.said, memory.said)
+    np.testing.assert_array_equal(other.logits, memory.logits)
     with pytest.raises(OnwardError, match="at least 1, found 0"):
         Uncertain(0)

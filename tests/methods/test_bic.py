@@ -54,7 +54,7 @@ def test_a_few_samples_of_each_class_are_held_out_of_training() -> None:
     assert not np.isin(apart.rows, training.view.rows).any()
     assert training.epoch == len(training.view) == 18 + 16
     # The exemplars that were chosen last.
-    kept = method.state()["memory"]
+    kept = method.state()["memory"]["memory"]
     assert set(apart.rows[:4]) == {*kept["rows"][8:10], *kept["rows"][18:20]}
 
 
@@ -89,7 +89,7 @@ def test_only_new_outputs_are_corrected() -> None:
     torch.testing.assert_close(after[:, 2], alpha * before[:, 2] + beta)
     assert abs(alpha - 1) + abs(beta) > 0.01
     # The teacher of the next period has it too, and nothing is held any more.
-    torch.testing.assert_close(method._teacher.beside(model).predict(inputs), after)
+    torch.testing.assert_close(method._teacher.model(model).predict(inputs), after)
     assert method._held_out is None
 
 

@@ -10,9 +10,7 @@ import onward
 from onward.checks.tiny_boxes import tiny_boxes
 from onward.errors import OnwardError
 from onward.learners import choose
-from onward.methods.d1 import D1, map_distance, proposal_distance
-from onward.methods.d2 import D2, output_distance
-from onward.methods.d3 import D3
+from onward.methods.clad_d import D1, D2, D3, map_distance, output_distance, proposal_distance
 from onward.models import MODELS
 from onward.models.detector import Detector
 from onward.train.learner import GradientLearner
@@ -130,10 +128,16 @@ def test_what_d1_and_d2_minimise() -> None:
     seen = model(inputs)
     own = seen.loss(targets)
     both = 2.0 * map_distance(seen, taught) + 3.0 * proposal_distance(seen, taught)
-    assert torch.equal(D1(maps=2.0, proposals=3.0, labels=False).lost(seen, taught, targets), both)
-    torch.testing.assert_close(D1(maps=2.0, proposals=3.0).lost(seen, taught, targets), both + own)
+    assert torch.equal(
+        D1(maps=2.0, proposals=3.0, labels=False).replay_loss(seen, taught, targets), both
+    )
+    torch.testing.assert_close(
+        D1(maps=2.0, proposals=3.0).replay_loss(seen, taught, targets), both + own
+    )
     said = own + 0.5 * output_distance(seen, taught, 4.0)
-    torch.testing.assert_close(D2(alpha=0.5, temperature=4.0).lost(seen, taught, targets), said)
+    torch.testing.assert_close(
+        D2(alpha=0.5, temperature=4.0).replay_loss(seen, taught, targets), said
+    )
 
 
 def test_d2_divides_outputs_by_its_temperature_and_stores_rare_ones() -> None:

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import torch
 from drive_calls import LIMITS, RECIPE, learner_of, shown_call, taught
+from shown import begun, shown
 
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.methods.c3 import C3, entropy
-from onward.train.losses import contrastive, focal
+from onward.tasks.one_label import OneLabel
+from onward.train.losses import contrastive_loss, focal_loss
 from onward.train.method import Batch
 
 
@@ -56,7 +58,7 @@ def test_a_full_memory_is_halved_before_more_comes_in() -> None:
 def test_those_go_that_the_model_is_most_certain_of() -> None:
     method = C3()
     learner, budget = taught(method, 6)
-    memory = method._memory.ready(shown_call(6, budget), budget)
+    memory = method._memory.buffer(shown_call(6, budget), budget)
     before = memory.rows.copy()
     asked: list[np.ndarray] = []
     ask = method._certainty
@@ -88,20 +90,20 @@ def test_contrast_moves_the_network_and_focal_loss_the_head() -> None:
         taught(method, 1, seen=steps.append)
         batch = steps[0]
         model = batch.model
-        method._said = np.zeros((10, 3), np.float32)  # which the end of the call let go of
+        method._logits = np.zeros((10, 3), np.float32)  # which the end of the call let go of
         model.zero_grad()
         batch = replace(batch, outputs=model(batch.inputs))
         loss = C3.compute_loss(method, batch)
         loss.backward()  # type: ignore[no-untyped-call]
         below = {n: p for n, p in model.named_parameters() if n not in model.class_rows}
         found[contrast] = max(float(p.grad.abs().max()) for p in below.values())  # type: ignore[union-attr]
-        head = focal(batch.outputs, batch.targets, 2.0)
+        head = focal_loss(batch.outputs, batch.targets, 2.0)
         rows = model.class_rows
         alone = torch.autograd.grad(head, [*rows.values()], retain_graph=True)
         for values, gradient in zip(rows.values(), alone, strict=True):
             torch.testing.assert_close(values.grad, gradient)
         alike = batch.targets[:, None] == batch.targets
-        by_class = contrastive(batch.features, batch.features, alike, 0.1)
+        by_class = contrastive_loss(batch.features, batch.features, alike, 0.1)
         # Both contrasts are added: that of classes, and that of two looks at one sample.
         least = head + contrast * by_class
         assert bool(loss > least + 1e-3) == bool(contrast)
@@ -112,7 +114,7 @@ def test_old_samples_stay_close_to_what_was_said_of_them() -> None:
     steps: list[Batch] = []
     method = C3(gamma=0.0, distance=2.0, temperature=4.0)
     taught(method, 2, seen=steps.append)
-    batch, said = steps[1], torch.from_numpy(method._before)
+    batch, said = steps[1], torch.from_numpy(method._stored_logits)
     leaf, outputs = (batch.outputs.detach().clone().requires_grad_() for _ in range(2))
     before = said[batch.positions[10:] - 10]
     distance = torch.nn.functional.cross_entropy(leaf[10:] / 4, (before / 4).softmax(1))
@@ -125,14 +127,29 @@ def test_old_samples_stay_close_to_what_was_said_of_them() -> None:
     assert loss.item() == pytest.approx(value.item(), abs=1e-5)
 
 
+def test_stored_logits_are_found_by_row_where_a_view_drops_repeated_rows() -> None:
+    """With complete labels, a view shows a stored sample once, and not again beside itself."""
+    method, budget = begun(C3(memory=4), OneLabel()), Budget()
+    inputs, labels = np.zeros((8, 2)), np.zeros(8, int)
+    first = shown(inputs, np.array([3, 1, 2, 0]), labels[:4], 1, budget, complete=labels)
+    method.training_data(first, budget)
+    memory = method._memory.buffer(first, budget)
+    memory.admit(np.array([3, 1, 2, 1]), labels[:4], np.array([[3.0], [1.0], [2.0], [9.0]]))
+    budget.hold(memory.rows)
+    second = shown(inputs, np.array([5, 3, 6]), labels[:3], 1, budget, complete=labels)
+    view = method.training_data(second, budget).view
+    assert view.rows.tolist() == [5, 3, 6, 1, 2]
+    np.testing.assert_array_equal(method._stored_logits, [[1], [2]])
+
+
 def test_classes_that_a_sample_was_not_asked_about_are_left_alone() -> None:
     steps: list[Batch] = []
     method = C3(gamma=0.0)
     taught(method, 2, seen=steps.append)
     batch, method._new = steps[1], 10
-    method._before = method._before[:, :2]
+    method._stored_logits = method._stored_logits[:, :2]
     outputs = batch.outputs.detach().requires_grad_()
-    (plain,) = torch.autograd.grad(focal(outputs, batch.targets, 0.0), outputs)
+    (plain,) = torch.autograd.grad(focal_loss(outputs, batch.targets, 0.0), outputs)
     (found,) = torch.autograd.grad(method._head_loss(batch, outputs), outputs)
     torch.testing.assert_close(found[:, 2], plain[:, 2])
     assert not torch.allclose(found[10:, :2], plain[10:, :2])

@@ -11,7 +11,7 @@ from onward.benchmarks import BENCHMARKS
 from onward.budget import Budget
 from onward.checks import check_method, tiny_benchmark
 from onward.checks.tiny_editions import tiny_like
-from onward.methods.cumulative_shares import CumulativeShares
+from onward.methods.cumulative import CumulativeShares
 from onward.train.method import TrainingSet
 from onward.types import Benchmark, View
 

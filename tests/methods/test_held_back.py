@@ -21,8 +21,8 @@ from onward.models.fisher import fisher_diagonal
 from onward.protocols import DOMAINS
 from onward.tasks.boxes import Boxes
 from onward.tasks.one_label import OneLabel
-from onward.train.anchored import Anchor
 from onward.train.method import Batch
+from onward.train.quadratic_penalty import QuadraticPenalty
 from onward.types import Array, Call, Protocol, Setting, Task, View
 
 
@@ -168,25 +168,25 @@ def test_of_boxes_too_the_anchor_alone_makes_the_difference(protocol: Protocol) 
 @torch.no_grad()
 def test_an_anchor_pulls_towards_itself_by_importance() -> None:
     probe = model(classes=2, width=1)
-    anchor, weight = Anchor(strength=0.5), probe.head.weight
+    anchor, weight = QuadraticPenalty(strength=0.5), probe.head.weight
     weight.copy_(torch.tensor([[1.0], [1.0]]))
-    anchor.move(probe, {"head.weight": torch.tensor([[3.0], [0.0]])})
+    anchor.set_anchor(probe, {"head.weight": torch.tensor([[3.0], [0.0]])})
     weight.copy_(torch.tensor([[3.0], [3.0]]))
     weight.grad = torch.tensor([[0.5], [0.25]])
-    anchor.pull(probe)
+    anchor.add_gradient(probe)
     assert weight.grad.tolist() == [[6.5], [0.25]]  # 2 · 0.5 · 3 · (3 − 1) more
 
 
 @torch.no_grad()
 def test_classes_that_come_later_are_free() -> None:
     probe = model(classes=3)
-    anchor = Anchor(strength=1.0)
-    anchor.move(probe, {name: torch.ones_like(p) for name, p in probe.named_parameters()})
+    anchor = QuadraticPenalty(strength=1.0)
+    anchor.set_anchor(probe, {name: torch.ones_like(p) for name, p in probe.named_parameters()})
     probe.add_classes(20, torch.Generator().manual_seed(1))
     for parameter in probe.parameters():
         parameter += 1.0
         parameter.grad = torch.zeros_like(parameter)
-    anchor.pull(probe)
+    anchor.add_gradient(probe)
     for parameter in probe.parameters():
         assert parameter.grad is not None
         torch.testing.assert_close(parameter.grad[:3], torch.full_like(parameter[:3], 2.0))

@@ -7,8 +7,7 @@ from shown import begun, generator, shown
 import onward
 from onward.budget import Budget
 from onward.checks import tiny_benchmark
-from onward.methods.icarl_cnn import ICaRLCNN
-from onward.methods.icarl_norm import ICaRLNorm
+from onward.methods.icarl import ICaRLCNN, ICaRLNorm
 from onward.models import Model
 from onward.models.classifier import mlp
 from onward.tasks.many_labels import ManyLabels
@@ -88,7 +87,7 @@ def test_exemplars_are_herded_by_features_and_replayed_once_an_epoch() -> None:
     first = mlp((3,), 2, generator(), hidden_dim=5)
     features = first.embed(torch.from_numpy(INPUTS.astype(np.float32))).numpy()
     expected = [*herd(features[:6], 3).tolist(), *(6 + herd(features[6:12], 3)).tolist()]
-    assert method.state()["memory"]["rows"].tolist() == expected
+    assert method._memory.samples.rows.tolist() == expected
     budget.held = np.array(expected)
     training = method.training_data(
         shown(INPUTS, np.arange(12, 20), LABELS[12:], 3, budget), budget

@@ -27,7 +27,7 @@ def taught(classes: int = 4, **options: float) -> tuple[LUCIR, Classifier]:
     model, budget = mlp((3,), 2, generator(), head="cosine", hidden_dim=5), Budget()
     method.on_learn_end(model, shown(INPUTS, np.arange(12), OLD, 2, budget), budget)
     new = np.array([[2 + number % (classes - 2), -1] for number in range(8)])
-    budget.held = method.state()["memory"]["rows"]
+    budget.held = method._memory.samples.rows
     method.training_data(shown(INPUTS, np.arange(12, 20), new, classes, budget), budget)
     model.add_classes(classes, generator(1))
     with torch.no_grad():
@@ -145,7 +145,7 @@ def test_without_a_second_look_new_weights_are_not_imprinted() -> None:
     method, model = begun(LUCIR()), mlp((3,), 2, generator(), head="cosine", hidden_dim=5)
     budget = Budget({"passes": 1})
     method.on_learn_end(model, shown(INPUTS, np.arange(12), OLD, 2, budget), budget)
-    budget.held = method.state()["memory"]["rows"]
+    budget.held = method._memory.samples.rows
     new = np.array([[2, -1]] * 8)
     method.training_data(shown(INPUTS, np.arange(12, 20), new, 3, budget), budget)
     model.add_classes(3, generator(1))

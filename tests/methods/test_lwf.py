@@ -12,8 +12,8 @@ from onward.methods.lwf import LwF
 from onward.models import Model
 from onward.models.classifier import Classifier, linear_probe
 from onward.tasks.one_label import OneLabel
+from onward.train.distillation import Teacher
 from onward.train.method import Batch
-from onward.train.teacher import Teacher
 from onward.types import Setting
 
 
@@ -34,7 +34,7 @@ def gradient(method: LwF, probe: Classifier, inputs: torch.Tensor) -> torch.Tens
 def test_the_teacher_stays_as_it_was_while_the_model_moves_and_grows() -> None:
     probe = linear_probe((4,), 3, torch.Generator().manual_seed(0))
     method, inputs = taught(probe, alpha=1.0), torch.randn(5, 4)
-    before = {name: values.copy() for name, values in method.state()["weights"].items()}
+    before = {name: values.copy() for name, values in method.state()["teacher"]["weights"].items()}
     said = probe.predict(inputs)
     probe.add_classes(20, torch.Generator().manual_seed(1))
     with torch.no_grad():
@@ -44,7 +44,7 @@ def test_the_teacher_stays_as_it_was_while_the_model_moves_and_grows() -> None:
     loss = task.loss(outputs, targets) + task.distillation_loss(outputs, said)
     (expected,) = torch.autograd.grad(loss, outputs)
     torch.testing.assert_close(gradient(method, probe, inputs), expected)
-    for name, values in method.state()["weights"].items():
+    for name, values in method.state()["teacher"]["weights"].items():
         np.testing.assert_array_equal(values, before[name])
 
 
@@ -97,8 +97,8 @@ def test_the_teacher_is_asked_once_and_says_the_same(monkeypatch: pytest.MonkeyP
     asked: list[int] = []
 
     class Counted(Teacher):
-        def beside(self, model: Model) -> Model:
-            found, asks = super().beside(model), copy.copy(model)
+        def model(self, model: Model) -> Model:
+            found, asks = super().model(model), copy.copy(model)
 
             def predict(inputs: torch.Tensor) -> torch.Tensor:
                 asked.append(len(inputs))
@@ -111,6 +111,6 @@ def test_the_teacher_is_asked_once_and_says_the_same(monkeypatch: pytest.MonkeyP
     recalled = last_outputs("lwf")
     periods = [len(period.train) for period in tiny_benchmark().stream(0)]
     assert sum(asked) == sum(periods[1:])
-    monkeypatch.setattr(lwf, "MOST_NUMBERS", 0)
+    monkeypatch.setattr(lwf, "MAX_CACHED_OUTPUTS", 0)
     np.testing.assert_allclose(last_outputs("lwf"), recalled, rtol=1e-4, atol=1e-5)
     assert sum(asked) > 2 * sum(periods[1:])

@@ -7,14 +7,13 @@ import pytest
 
 from onward.errors import OnwardError
 from onward.methods.agem import AGEM
-from onward.methods.biased import BiasedReservoirFinetune
 from onward.methods.c1 import C1
-from onward.methods.d1 import D1
-from onward.methods.d2 import D2
+from onward.methods.clad_d import D1, D2
 from onward.methods.ewc import EWC
-from onward.methods.icarl_norm import ICaRLNorm
+from onward.methods.icarl import ICaRLNorm
 from onward.methods.lucir import LUCIR
 from onward.methods.pretrain_probe import PretrainProbe
+from onward.methods.reservoir import BiasedReservoirFinetune
 
 
 @pytest.mark.parametrize(

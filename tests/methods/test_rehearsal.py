@@ -14,8 +14,8 @@ from onward.budget import Budget
 from onward.checks import tiny_benchmark
 from onward.errors import OnwardError
 from onward.methods.agem import AGEM
+from onward.methods.cumulative import ERInfinite
 from onward.methods.er import ER
-from onward.methods.er_infinite import ERInfinite
 from onward.models.classifier import linear_probe
 from onward.tasks.many_labels import ManyLabels
 from onward.tasks.one_label import OneLabel
@@ -39,7 +39,7 @@ def after_the_first_period(method: ER | AGEM | ERInfinite) -> Budget:
 def test_er_sees_each_exemplar_once_an_epoch_with_the_label_it_had() -> None:
     method = ER()
     budget = after_the_first_period(method)
-    kept = method.state()["rows"]
+    kept = method._memory.samples.rows
     assert len(kept) == 2 * 4  # as the recipe says
     # Some of them come again, as samples of a subclass.
     rows = np.arange(4, 12)

@@ -12,12 +12,11 @@ import onward
 from onward.budget import Budget
 from onward.learners import choose
 from onward.memory.by_step import ByStep
-from onward.train.anchored import Anchor
-from onward.train.exemplars import Exemplars
-from onward.train.kept import Kept
+from onward.train.distillation import Teacher
 from onward.train.learner import GradientLearner
 from onward.train.method import Batch, Method, TrainingSet
-from onward.train.teacher import Teacher
+from onward.train.quadratic_penalty import QuadraticPenalty
+from onward.train.replay_memory import ExemplarMemory, ReplayMemory
 from onward.train.weights import gradients, snapshot
 from onward.turns import Event
 from onward.types import Array, Benchmark, Learner, Rows, Setting, View
@@ -27,11 +26,11 @@ HOW = ("override_recipe", "lr_scale", "frozen_rows", "head", "start")
 MEMORY = "memory"
 # What each part of a method is for: held samples are read, losses and gradients are others.
 MADE_OF: Mapping[type, str] = {
-    Kept: MEMORY,
-    Exemplars: MEMORY,
+    ReplayMemory: MEMORY,
+    ExemplarMemory: MEMORY,
     ByStep: MEMORY,
     Teacher: "compute_loss",
-    Anchor: "on_after_backward",
+    QuadraticPenalty: "on_after_backward",
 }
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import torch
 
 from onward.models.classifier import linear_probe
+from onward.train.distillation import OutputCache
 from onward.train.method import Batch
-from onward.train.output_cache import OutputCache
 
 
 def test_each_sample_is_computed_once_also_after_a_restore() -> None:

@@ -33,7 +33,7 @@ def method_pages() -> dict[str, str]:
     ]
     found["methods/index.md"] = page(
         "# Methods",
-        "A method is one small file that answers five questions; finetuning's answers are the "
+        "A method is a small class that answers five questions; finetuning's answers are the "
         "defaults ([design](../design.md#every-method-is-one-row)). Which of them run where is in "
         "[the grid](../grid.md), how to write one in [write a method in "
         "PyTorch](../howto/method.md).",

@@ -2,4 +2,6 @@
 
 from onward.models import ModelCard
 
-CARD = ModelCard("narrow", "onward.models.classifier:mlp", reads="numbers", fixed={"hidden_dim": 12})
+CARD = ModelCard(
+    "narrow", "onward.models.classifier:mlp", reads="numbers", fixed={"hidden_dim": 12}
+)

@@ -1,4 +1,4 @@
-"""Memories: which old samples a method keeps, by row, with the label each had when it was kept.
+"""Memories: which old samples a method keeps, by row, with the label each had when it was stored.
 
 To add one, write its file and its line here.
 """
@@ -6,18 +6,14 @@ To add one, write its file and its line here.
 from collections.abc import Callable, Mapping
 
 from onward.catalogue import Catalogue
-from onward.memory.balanced import Balanced
 from onward.memory.biased import BiasedReservoir, dynamic
 from onward.memory.by_step import ByStep
-from onward.memory.everything import Everything
+from onward.memory.class_balanced import Balanced, Quota, Shares
 from onward.memory.greedy_balanced import GreedyBalanced
-from onward.memory.herding import herd
-from onward.memory.memory import Memory
-from onward.memory.per_class import PerClass
-from onward.memory.quota import Quota
+from onward.memory.memory import Everything, Memory
+from onward.memory.per_class import PerClass, herd
 from onward.memory.rarest import Rarest
 from onward.memory.reservoir import Reservoir
-from onward.memory.shares import Shares
 from onward.memory.uncertain import Uncertain
 from onward.memory.weighted import Weighted
 

@@ -22,9 +22,8 @@ class Dynamic:
         return self.c * seen / capacity
 
 
-def dynamic(c: float) -> Dynamic:
-    """Return an alpha with which each new sample enters with probability `c`, always."""
-    return Dynamic(c)
+dynamic = Dynamic
+"""Makes an alpha with which each new sample enters with probability c, always."""
 
 
 class BiasedReservoir(Store):
@@ -37,12 +36,10 @@ class BiasedReservoir(Store):
 
     Parameters
     ----------
-    capacity
-        How many samples it holds at most.
+    capacity, seed
+        As of any `Store`.
     alpha
         A constant, with 1 for the unbiased reservoir, or ``dynamic(c)``.
-    seed
-        Draws who is accepted and who must go.
     replacement
         ``random`` places are overwritten, as the paper's text has it, or the ``tail``, as in the
         authors' code: the newest of the old samples go first, and a bucket that is larger than
@@ -89,22 +86,20 @@ class BiasedReservoir(Store):
         if self.replacement == "tail":
             order = order[: self.capacity]
         self._seen += len(order)
+        alpha = self.alpha
+        if isinstance(alpha, Dynamic):
+            alpha = alpha.at(self._seen, self.capacity)
+        probability = min(1.0, alpha * self.capacity / self._seen)
         room = self.capacity - len(self.rows)
         fill, others = order[:room], order[room:]
         # The others are in random order: the first k of the accepted are k of them at random.
         drawn = self._generator.random(len(others))
-        accepted = others[drawn < self._probability()][: self.capacity]
-        kept = Samples.join([self.samples, arriving[fill]])
+        accepted = others[drawn < probability][: self.capacity]
+        stored = Samples.join([self.samples, arriving[fill]])
         if self.replacement == "random":
-            places = self._generator.choice(len(kept), len(accepted), replace=False)
+            places = self._generator.choice(len(stored), len(accepted), replace=False)
         else:
-            places = np.arange(len(kept) - len(accepted), len(kept))
+            places = np.arange(len(stored) - len(accepted), len(stored))
         entering = arriving[accepted]
-        kept.rows[places], kept.labels[places] = entering.rows, entering.labels
-        self.samples = kept
-
-    def _probability(self) -> float:
-        alpha = self.alpha
-        if isinstance(alpha, Dynamic):
-            alpha = alpha.at(self._seen, self.capacity)
-        return min(1.0, alpha * self.capacity / self._seen)
+        stored.rows[places], stored.labels[places] = entering.rows, entering.labels
+        self.samples = stored

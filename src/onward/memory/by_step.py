@@ -14,7 +14,7 @@ Rule = Literal["exp", "equal"]
 
 
 def shares(rule: Rule, new: int, earlier: int) -> list[int]:
-    """Return how many samples of each earlier step are asked for beside so many new ones.
+    """Return how many samples of each earlier step are to stay beside so many new ones.
 
     ``equal``: each gives as many as any other. ``exp``: the last one gives half, the one before it
     half of the rest, and so on; the two oldest give the same. Either way they are about as many as
@@ -35,32 +35,31 @@ def shares(rule: Rule, new: int, earlier: int) -> list[int]:
     return [new >> min(earlier - step, max(earlier - 1, 0)) for step in range(earlier)]
 
 
-def sizes(rule: Rule, new: int, kept: Sequence[int]) -> list[int]:
-    """Return how much of each earlier step stays: what is asked for, if so much is still kept.
+def sizes(rule: Rule, new: int, stored: Sequence[int]) -> list[int]:
+    """Return how much of each earlier step stays: its share, or all that is stored of it.
 
-    What one step cannot give is not asked of another.
+    No step makes up for another that has less than its share.
 
     Examples
     --------
     >>> sizes("exp", 80, [15, 60])
     [15, 40]
     """
-    asked = shares(rule, new, len(kept))
-    return [min(one, there) for one, there in zip(asked, kept, strict=True)]
+    return [min(pair) for pair in zip(shares(rule, new, len(stored)), stored, strict=True)]
 
 
 class ByStep(Store):
     """Keeps all of the last step and less and less, or equally much, of those before.
 
-    What is let go never comes back: a step's samples are drawn out of those that were kept of it
-    before, uniformly.
+    What is removed never comes back: a step's samples are drawn uniformly out of those that were
+    stored of it before.
 
     Parameters
     ----------
     rule
         ``exp`` or ``equal``, see `shares`.
     seed
-        Draws who stays.
+        As of any `Store`.
 
     Examples
     --------
@@ -82,20 +81,19 @@ class ByStep(Store):
         self._steps: Rows = np.empty(0, np.int64)
 
     def make_room(self, new: int) -> None:
-        """Let go of what has no place beside so many new samples."""
-        kept = np.bincount(self._steps)
-        stay = [
-            np.sort(self._generator.permutation(np.flatnonzero(self._steps == step))[:size])
-            for step, size in enumerate(sizes(self.rule, new, kept.tolist()))
-        ]
-        places = np.concatenate([np.empty(0, np.int64), *stay])
-        self.samples, self._steps = self.samples[places], self._steps[places]
+        """Remove what has no place beside so many new samples."""
+        stored, stay = np.bincount(self._steps).tolist(), [np.empty(0, np.int64)]
+        for step, size in enumerate(sizes(self.rule, new, stored)):
+            here = np.flatnonzero(self._steps == step)
+            stay.append(np.sort(self._generator.permutation(here)[:size]))
+        positions = np.concatenate(stay)
+        self.samples, self._steps = self.samples[positions], self._steps[positions]
 
     def admit(
-        self, rows: ArrayLike, labels: ArrayLike | None = None, *, goes_on: bool = False
+        self, rows: ArrayLike, labels: ArrayLike | None = None, *, same_step: bool = False
     ) -> None:
-        """Take all of a new step in, or more of the last one."""
-        step = int(self._steps.max(initial=-1)) + (not goes_on)
+        """Store all of a new step, or more of the last one."""
+        step = int(self._steps.max(initial=-1)) + (not same_step)
         new = arrivals(rows, labels)
         self.samples = Samples.join([self.samples, new])
         self._steps = np.concatenate([self._steps, np.full(len(new), step)])

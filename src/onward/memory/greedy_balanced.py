@@ -22,13 +22,6 @@ class GreedyBalanced(Store):
     one of a larger class. With fewer places than classes, only samples of classes that have no
     stored sample are admitted.
 
-    Parameters
-    ----------
-    capacity
-        The maximum number of stored samples.
-    seed
-        Of the generator that draws which samples are removed.
-
     References
     ----------
     Prabhu, Torr and Dokania, GDumb: A Simple Approach that Questions Our Progress in Continual
@@ -81,5 +74,5 @@ class GreedyBalanced(Store):
                 classes_seen += 1
             stored[label].append(position)
             counts[label] += 1
-        kept = sorted(position for positions in stored for position in positions)
-        self.samples, self._seen = samples[np.array(kept, np.int64)], classes
+        stay = sorted(position for positions in stored for position in positions)
+        self.samples, self._seen = samples[np.array(stay, np.int64)], classes

@@ -1,4 +1,4 @@
-"""What a method needs of a memory, and what memories share."""
+"""What a method needs of a memory, what memories share, and the memory without a limit."""
 
 import sys
 from typing import Any, ClassVar, Protocol
@@ -12,7 +12,7 @@ from onward.types import Array, Rows, Samples
 
 
 class Memory(Protocol):
-    """Old samples by row, with the label that each had when it was kept."""
+    """Old samples by row, with the label that each had when it was stored."""
 
     capacity: int
     rows: Rows
@@ -29,12 +29,12 @@ class Memory(Protocol):
 
 
 class Store(Saved):
-    """Abstract: samples by row and label, and the generator that draws who stays.
+    """Abstract: samples by row and label, and the generator that draws which of them stay.
 
     Parameters
     ----------
     capacity
-        How many samples it holds at most; by default any number.
+        How many samples it stores at most; by default any number.
     seed
         Of the generator.
     """
@@ -51,12 +51,31 @@ class Store(Saved):
 
     @property
     def samples(self) -> Samples:
-        """What is kept."""
+        """The stored samples."""
         return Samples(self.rows, self.labels)
 
     @samples.setter
-    def samples(self, kept: Samples) -> None:
-        self.rows, self.labels = kept.rows, kept.labels
+    def samples(self, stored: Samples) -> None:
+        self.rows, self.labels = stored.rows, stored.labels
+
+
+class Everything(Store):
+    """Keeps every sample it is given, whatever its capacity, as memories have one.
+
+    Examples
+    --------
+    >>> memory = Everything()
+    >>> memory.admit([3, 1], [0, 1])
+    >>> memory.admit([7], [1])
+    >>> memory.rows.tolist(), memory.labels.tolist()
+    ([3, 1, 7], [0, 1, 1])
+    """
+
+    saved = ("rows", "labels")
+
+    def admit(self, rows: ArrayLike, labels: ArrayLike | None = None) -> None:
+        """Store these samples."""
+        self.samples = Samples.join([self.samples, arrivals(rows, labels)])
 
 
 def arrivals(rows: ArrayLike, labels: ArrayLike | None) -> Samples:
@@ -64,10 +83,10 @@ def arrivals(rows: ArrayLike, labels: ArrayLike | None) -> Samples:
 
     Without labels, all samples count as one class.
     """
-    places = np.asarray(rows, np.int64)
-    named = np.zeros(len(places), np.int64) if labels is None else np.asarray(labels)
-    if len(named) != len(places):
+    found = np.asarray(rows, np.int64)
+    named = np.zeros(len(found), np.int64) if labels is None else np.asarray(labels)
+    if len(named) != len(found):
         raise OnwardError(
-            f"expected a label for each of {len(places)} samples, found {len(named)} labels"
+            f"expected a label for each of {len(found)} samples, found {len(named)} labels"
         )
-    return Samples(places, named)
+    return Samples(found, named)

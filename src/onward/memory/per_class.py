@@ -1,12 +1,11 @@
-"""A fixed number of samples of every class."""
+"""A fixed number of samples of every class, chosen at random or by herding."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from onward.errors import OnwardError
-from onward.memory.herding import herd
 from onward.memory.memory import Store, arrivals
-from onward.types import Array, Samples
+from onward.types import Array, Rows, Samples
 
 
 class PerClass(Store):
@@ -18,9 +17,9 @@ class PerClass(Store):
     Parameters
     ----------
     capacity
-        How many samples of each class it holds at most.
+        How many samples of each class it stores at most.
     seed
-        Draws them, where no features are given to choose by.
+        Of the generator that draws them, where no features are given to choose by.
 
     Examples
     --------
@@ -48,7 +47,7 @@ class PerClass(Store):
     ) -> None:
         """Choose samples for the classes that have room: by herding where there are features."""
         arriving = arrivals(rows, labels)
-        classes, known, chosen = arriving.newest, self.newest, []
+        classes, known, chosen = arriving.newest, self.newest, [np.empty(0, np.int64)]
         for label in np.unique(classes).tolist():
             here = np.flatnonzero(classes == label)
             room = self.capacity - int(np.count_nonzero(known == label))
@@ -57,14 +56,44 @@ class PerClass(Store):
             else:
                 picked = herd(features[here], room)
             chosen.append(here[picked])
-        places = np.concatenate([np.empty(0, np.int64), *chosen])
-        self.samples = Samples.join([self.samples, arriving[places]])
+        self.samples = Samples.join([self.samples, arriving[np.concatenate(chosen)]])
 
     def shrink(self, capacity: int) -> None:
-        """Keep no more than so many of each class from now on: those go that were chosen last."""
+        """Keep no more than so many of each class from now on; those chosen last are removed."""
         if capacity >= self.capacity:
             return
         self.capacity, newest = capacity, self.newest
         stay = [np.flatnonzero(newest == label)[:capacity] for label in np.unique(newest)]
-        places = np.sort(np.concatenate([np.empty(0, np.int64), *stay]))
-        self.samples = self.samples[places]
+        self.samples = self.samples[np.sort(np.concatenate([np.empty(0, np.int64), *stay]))]
+
+
+def herd(features: Array, count: int) -> Rows:
+    """Choose samples one by one, each such that the mean of those chosen comes closest to all's.
+
+    Parameters
+    ----------
+    features
+        One row per sample, of any length: directions are compared.
+    count
+        How many to choose, or all of them where there are fewer.
+
+    References
+    ----------
+    Rebuffi, Kolesnikov, Sperl and Lampert, iCaRL: Incremental Classifier and Representation
+    Learning, CVPR 2017, algorithm 4.
+
+    Examples
+    --------
+    >>> herd(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]), 2).tolist()
+    [1, 0]
+    """
+    length = np.linalg.norm(features, axis=1, keepdims=True)
+    units = features / np.where(length > 0, length, 1)
+    mean, chosen_sum = units.mean(0) if len(units) else 0, np.zeros(units.shape[1])
+    chosen: list[int] = []
+    for number in range(min(count, len(units))):
+        distances = np.linalg.norm(mean - (chosen_sum + units) / (number + 1), axis=1)
+        distances[chosen] = np.inf
+        chosen.append(int(distances.argmin()))
+        chosen_sum += units[chosen[-1]]
+    return np.array(chosen, np.int64)

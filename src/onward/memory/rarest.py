@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from onward.errors import OnwardError
-from onward.memory.keyed import Keyed
-from onward.types import Array
+from onward.memory.reservoir import Keyed
+from onward.types import Array, Rows, Samples
 
 
 class Rarest(Keyed):
@@ -18,10 +17,8 @@ class Rarest(Keyed):
 
     Parameters
     ----------
-    capacity
-        How many images it holds at most.
-    seed
-        Draws among equals.
+    capacity, seed
+        As of any `Store`.
     classes
         Which classes count, by their numbers.
 
@@ -42,28 +39,25 @@ class Rarest(Keyed):
     def __init__(self, capacity: int, seed: int = 0, *, classes: Sequence[int]) -> None:
         super().__init__(capacity, seed)
         self._classes = tuple(classes)
-        # The call in which each kept image came.
+        # The call in which each stored image came, and how many there were.
         self._calls: Array = np.empty(0, np.int64)
         self._called = 0
 
-    def admit(self, rows: ArrayLike, labels: ArrayLike) -> None:
-        """Let these images compete for the places of their call, and take those from others."""
-        before = len(self.rows)
-        samples, keys = self._with(rows, labels)
+    def _stay(self, samples: Samples, keys: Array) -> Rows:
         if samples.labels.ndim != 3:
             raise OnwardError(
                 f"expected boxes as labels, (images, boxes, 6), found the shape "
                 f"{samples.labels.shape}"
             )
-        counted = np.isin(samples.labels[before:, :, 0], self._classes).sum(1)
+        counts = np.isin(samples.labels[len(self.rows) :, :, 0], self._classes).sum(1)
         # Keys are between 0 and 1, so they decide among equal counts alone.
-        keys[before:] += counted
-        calls = np.concatenate([self._calls, np.full(len(counted), self._called)])
+        keys[len(self.rows) :] += counts
+        calls = np.concatenate([self._calls, np.full(len(counts), self._called)])
         self._called += 1
         order = np.lexsort((-keys, calls))
         rank = np.arange(len(order)) - np.searchsorted(calls[order], calls[order])
         # What does not divide evenly goes to the first calls.
         share, more = divmod(self.capacity, self._called)
         stay = np.sort(order[rank < share + (calls[order] < more)])
-        self._keep(samples, keys, stay)
         self._calls = calls[stay]
+        return stay

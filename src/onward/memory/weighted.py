@@ -1,7 +1,6 @@
-"""A memory that a sample enters with a chance of its class, whatever came before."""
+"""A memory that a sample enters with a probability of its class, whatever came before."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,16 +13,14 @@ from onward.types import Array, Samples
 class Weighted(Store):
     """Keeps `capacity` samples; each arriving one enters with the chance that its class has.
 
-    Free places are filled by whoever comes first. Later ones take the place of a sample at random,
-    so that all leave with the same probability, and rare classes with a high chance are kept more
-    of than they occur.
+    Free places are filled by the first samples. Later ones replace a random sample, so that all
+    leave with the same probability, and rare classes with a high chance are stored more often than
+    they occur.
 
     Parameters
     ----------
-    capacity
-        How many samples it holds at most.
-    seed
-        Draws who enters, and who must go.
+    capacity, seed
+        As of any `Store`.
     chances
         By class, from 0 to 1. By default a class has the chance that would let all classes enter
         equally often: how often the rarest one was seen so far, as a share of how often it was
@@ -43,7 +40,10 @@ class Weighted(Store):
     def __init__(
         self, capacity: int, seed: int = 0, chances: Sequence[float] | None = None
     ) -> None:
-        if chances is not None and not _are_chances(chances):
+        if chances is not None and not (
+            isinstance(chances, list | tuple)
+            and all(isinstance(chance, int | float) and 0 <= chance <= 1 for chance in chances)
+        ):
             raise OnwardError(f"expected a chance from 0 to 1 for each class, found {chances}")
         super().__init__(capacity, seed)
         self._chances = None if chances is None else np.asarray(chances, np.float64)
@@ -75,9 +75,3 @@ class Weighted(Store):
                 f"expected a chance for each of {known} classes, found {len(self._chances)}"
             )
         return np.asarray(self._chances[classes])
-
-
-def _are_chances(chances: Any) -> bool:
-    return isinstance(chances, list | tuple) and all(
-        isinstance(chance, int | float) and 0 <= chance <= 1 for chance in chances
-    )

@@ -1,4 +1,4 @@
-"""The methods: a hand-written catalogue, one file each.
+"""The catalogue of methods, written by hand.
 
 To add one, write its file and its line here.
 """
@@ -10,34 +10,32 @@ from typing import Any
 from onward.catalogue import Catalogue
 from onward.fit import Misfit, misfit
 from onward.methods.agem import AGEM
-from onward.methods.biased import BiasedReservoirFinetune
 from onward.methods.bic import BiC
 from onward.methods.c1 import C1
 from onward.methods.c2 import C2
 from onward.methods.c3 import C3
-from onward.methods.cumulative import Cumulative, CumulativeMore
-from onward.methods.cumulative_shares import CumulativeEqual, CumulativeExp
+from onward.methods.clad_d import D1, D2, D3
+from onward.methods.cumulative import (
+    Cumulative,
+    CumulativeEqual,
+    CumulativeExp,
+    CumulativeMore,
+    ERInfinite,
+    Oracle,
+    Restart,
+)
 from onward.methods.cwr import CWRStar
-from onward.methods.d1 import D1
-from onward.methods.d2 import D2
-from onward.methods.d3 import D3
 from onward.methods.er import ER
-from onward.methods.er_infinite import ERInfinite
 from onward.methods.ewc import EWC
-from onward.methods.finetune import Finetune
-from onward.methods.gdumb import GDumb
-from onward.methods.gdumb_reservoir import GDumbReservoir
-from onward.methods.icarl_cnn import ICaRLCNN
-from onward.methods.icarl_norm import ICaRLNorm
+from onward.methods.finetune import Finetune, Nap, Scratch
+from onward.methods.gdumb import GDumb, GDumbReservoir
+from onward.methods.icarl import ICaRLCNN, ICaRLNorm
 from onward.methods.lucir import LUCIR
 from onward.methods.lwf import LwF
-from onward.methods.nap import Nap
 from onward.methods.oversample import Oversample
 from onward.methods.patching import Patching
 from onward.methods.pretrain_probe import PretrainProbe
-from onward.methods.reservoir import ReservoirFinetune
-from onward.methods.restart import Oracle, Restart
-from onward.methods.scratch import Scratch
+from onward.methods.reservoir import BiasedReservoirFinetune, ReservoirFinetune
 from onward.methods.si import SI
 from onward.train.method import Method
 from onward.types import Learner

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from onward.budget import Budget
 from onward.errors import OnwardError
-from onward.train.exemplars import memory_for
-from onward.train.kept import whole
-from onward.train.method import Batch, Method, TrainingSet, yes_or_no
+from onward.train.method import Batch, TrainingSet, yes_or_no
+from onward.train.replay_memory import ReplayMethod, check_memory_size, memory_for
 from onward.train.weights import gradients
 from onward.types import Setting, View
 
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
 _MICRO_BATCH_MACS = 2**28
 
 
-class AGEM(Method):
+class AGEM(ReplayMethod):
     """Finetune, but take from each gradient what would raise the loss on a memory of old samples.
 
     Why: To first order no step makes the memory's mean loss worse, which others only hope for.
 
-    Known problems: It is the mean that is kept from getting worse; single classes may. The whole
-    memory as reference is dear where the model is not linear.
+    Known problems: Only the mean does not get worse; single classes may. The whole memory as
+    reference is expensive where the model is not linear.
 
     Parameters
     ----------
@@ -48,7 +47,7 @@ class AGEM(Method):
     Chaudhry, Ranzato, Rohrbach and Elhoseiny, Efficient Lifelong Learning with A-GEM, ICLR 2019.
     """
 
-    saved = ("_memory", "_known")
+    saved = (*ReplayMethod.saved, "_known")
 
     def __init__(
         self,
@@ -60,23 +59,23 @@ class AGEM(Method):
     ) -> None:
         if sample is not None and sample < 1:
             raise OnwardError(f"expected a sample of at least 1 from memory, found {sample}")
-        self._asked = whole(memory), whole(per_class)
+        self._memory_options = check_memory_size(memory), check_memory_size(per_class)
         self._sample = sample
         self._own_classes = yes_or_no("own_classes", own_classes)
         # How many classes are known, and how many were before this call.
         self._known = self._old = 0
 
     def begin(self, setting: Setting) -> None:
-        """Prepare the memory."""
+        """Make the memory."""
         super().begin(setting)
-        self._memory = memory_for(setting, *self._asked)
+        self._memory = memory_for(setting, *self._memory_options)
 
     def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each batch of them some of the memory as reference."""
-        both = self._memory.beside(new)
-        kept = len(both) - len(new)
-        reference = kept if self._sample is None else min(self._sample, kept)
         self._old, self._known = self._known, len(new.classes)
+        both = self._memory.with_replay(new)
+        stored = len(both) - len(new)
+        reference = stored if self._sample is None else min(self._sample, stored)
         return TrainingSet(both, epoch=len(new), replay=reference, separate_replay=True)
 
     def compute_loss(self, batch: Batch) -> "Tensor":
@@ -94,16 +93,12 @@ class AGEM(Method):
         for name, parameter in batch.model.named_parameters():
             parameter.grad = projected.get(name)
 
-    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
-        """Let the new samples compete for a place in memory."""
-        self._memory.admit(new, budget)
-
     def _reference_gradient(self, model: "Model", inputs: "Tensor", targets: "Tensor") -> None:
         """Set the gradient of the memory's mean loss, computed in micro-batches.
 
         Those of a network have the recipe's batch size, so that a large memory takes no more room
-        than a batch.
-        A loss that compares the samples of a batch is computed on all of them at once.
+        than a batch. A loss that compares the samples of a batch is computed on all of them at
+        once.
         """
         import torch  # loaded when it is needed
 
@@ -116,19 +111,19 @@ class AGEM(Method):
             part = slice(start, start + size)
             with torch.enable_grad():
                 loss = self._loss(model(inputs[part]), targets[part], slice(self._old))
-                share = loss * (len(targets[part]) / len(targets))
-            share.backward()  # type: ignore[no-untyped-call]
+                loss = loss * (len(targets[part]) / len(targets))
+            loss.backward()  # type: ignore[no-untyped-call]
             model.continue_backward()
 
     def _loss(self, outputs: "Tensor", targets: "Tensor", own: slice) -> "Tensor":
-        """Return the task loss, or that of some classes, where there are any."""
+        """Return the task loss, with `own_classes` that of these classes, where there are any."""
         task: Any = self.setting.task
         loss: Tensor
         if not self._own_classes or not outputs[:, own].shape[1]:
             loss = task.loss(outputs, targets)
         else:
-            wanted = task.soft_targets(outputs, targets)[:, own]
-            loss = task.soft_target_loss(outputs[:, own], wanted)
+            soft_targets = task.soft_targets(outputs, targets)[:, own]
+            loss = task.soft_target_loss(outputs[:, own], soft_targets)
         return loss
 
 
@@ -139,5 +134,5 @@ def project(
     dot = sum(float((gradient[name] * reference[name]).sum()) for name in gradient)
     if dot >= 0:
         return dict(gradient)
-    length = sum(float((values**2).sum()) for values in reference.values())
-    return {name: gradient[name] - dot / length * reference[name] for name in gradient}
+    squared_norm = sum(float((values**2).sum()) for values in reference.values())
+    return {name: gradient[name] - dot / squared_norm * reference[name] for name in gradient}

@@ -8,9 +8,9 @@ import numpy as np
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.fit import CLASS_OUTPUTS, NEW_CLASSES, SECOND_LOOK
+from onward.methods.icarl import ICaRLCNN
 from onward.seeds import Draws, draws
 from onward.train.method import TrainingSet, may_read_again
-from onward.train.taught import Distilled
 from onward.types import Array, Rows, Samples, Task, View
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from onward.models import Model
 
-# Keeps alpha finite where held-out samples can be told apart without an error.
+# Keeps alpha finite where held-out samples are separable.
 _RIDGE = 1e-3
-_MOST_STEPS = 100
+_MAX_STEPS = 100
 
 
-class BiC(Distilled):
+class BiC(ICaRLCNN):
     """As icarl_cnn, then correct the outputs of new classes on samples that were held out.
 
     Our adaptation to many labels: IIRC names BiC and publishes neither code nor settings. After a
@@ -34,7 +34,7 @@ class BiC(Distilled):
 
     Where the budget limits passes or MACs, as online, nothing is held out and nothing corrected.
 
-    Why: A last layer favours new classes, of which it has seen more; two numbers mend that.
+    Why: A last layer favours new classes, of which it has seen more; two numbers correct that.
 
     Known problems: With 20 exemplars of a class, two of them are all that the numbers are fitted
     to.
@@ -60,44 +60,45 @@ class BiC(Distilled):
     def __init__(self, *, per_class: int | None = None, held_out: float = 0.1) -> None:
         if not 0 < held_out < 1:
             raise OnwardError(f"expected to hold out a share between 0 and 1, found {held_out}")
-        super().__init__(per_class)
+        super().__init__(per_class=per_class)
         self._share = held_out
         self._held_out: Samples | None = None
 
     def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples and the exemplars, but for a few of each class."""
-        kept, old = self._memory.samples, self._teacher.classes
+        exemplars, old = self._memory.samples, self._teacher.classes
         self._held_out = None
         if not self._teacher or len(new.classes) == old or not may_read_again(budget):
             return super().training_data(new, budget)
-        number = max(1, round(self._share * self._memory.per_class))
+        count = max(1, round(self._share * self._memory.buffer(new, budget).capacity))
         # The last exemplars of a class are those that its mean needs least.
-        out = _of_each(kept.newest, np.arange(len(kept)), number)
+        old_out = _last_of_each(exemplars.newest, np.arange(len(exemplars)), count)
         fresh = np.flatnonzero(new.newest >= old)
         order = draws(Draws.HELD_OUT, self.setting.seed, old).permutation(fresh)
-        apart = _of_each(new.newest, order, number)
-        shown = Samples(new.rows, new.labels)
-        self._held_out = held = Samples.join([kept[out], shown[apart]])
+        new_out = _last_of_each(new.newest, order, count)
+        samples = Samples(new.rows, new.labels)
+        self._held_out = held = Samples.join([exemplars[old_out], samples[new_out]])
         # By row: a sample may be there under two labels.
-        rest, stay = (
-            part[np.flatnonzero(~np.isin(part.rows, held.rows))] for part in (shown, kept)
+        samples, exemplars = (
+            part[np.flatnonzero(~np.isin(part.rows, held.rows))] for part in (samples, exemplars)
         )
-        return self._rehearsed(new.of(rest.rows, rest.labels).also(stay.rows, stay.labels))
+        both = new.of(samples.rows, samples.labels).also(exemplars.rows, exemplars.labels)
+        return self._with_teacher(TrainingSet(both, epoch=len(both)))
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
-        """Correct the new classes, then choose exemplars and keep the model."""
+        """Correct the new classes, then choose exemplars and make the model the teacher."""
         if self._held_out is not None and len(self._held_out):
             self._correct(model, new.of(self._held_out.rows, self._held_out.labels), budget)
         self._held_out = None
         super().on_learn_end(model, new, budget)
 
-    def _correct(self, model: "Model", apart: View, budget: Budget) -> None:
+    def _correct(self, model: "Model", held_out: View, budget: Budget) -> None:
         import torch  # loaded when it is needed
 
-        budget.spend(macs=model.macs * len(apart))
-        outputs = model.predict(torch.from_numpy(np.array(apart.inputs())).to(model.device)).cpu()
-        targets, old = torch.tensor(apart.labels), self._teacher.classes
-        alpha, beta = correction(outputs, targets, old, self.setting.task)
+        budget.spend(macs=model.macs * len(held_out))
+        inputs = torch.from_numpy(np.array(held_out.inputs())).to(model.device)
+        targets, old = torch.tensor(held_out.labels), self._teacher.classes
+        alpha, beta = correction(model.predict(inputs).cpu(), targets, old, self.setting.task)
         rows = model.class_rows
         rows["head.weight"][old:] *= alpha
         rows["head.bias"][old:] *= alpha
@@ -112,29 +113,27 @@ def correction(outputs: "Tensor", targets: "Tensor", old: int, task: Task) -> "t
     import torch  # loaded when it is needed
 
     numbers = torch.tensor([1.0, 0.0], requires_grad=True)
-    search: Any = torch.optim.LBFGS([numbers], max_iter=_MOST_STEPS, line_search_fn="strong_wolfe")
-    new = outputs[:, old:]
+    lbfgs: Any = torch.optim.LBFGS([numbers], max_iter=_MAX_STEPS, line_search_fn="strong_wolfe")
 
     def loss() -> "Tensor":
         alpha, beta = numbers
-        corrected = torch.cat([outputs[:, :old], alpha * new + beta], 1)
-        away = numbers - torch.tensor([1.0, 0.0])
-        found: Tensor = task.loss(corrected, targets) + _RIDGE * away.square().sum()
-        search.zero_grad()
-        found.backward()  # type: ignore[no-untyped-call]
-        return found
+        corrected = torch.cat([outputs[:, :old], alpha * outputs[:, old:] + beta], 1)
+        ridge = _RIDGE * (numbers - torch.tensor([1.0, 0.0])).square().sum()
+        value: Tensor = task.loss(corrected, targets) + ridge
+        lbfgs.zero_grad()
+        value.backward()  # type: ignore[no-untyped-call]
+        return value
 
     with torch.enable_grad():
-        search.step(loss)
+        lbfgs.step(loss)
     alpha, beta = numbers.tolist()
     return alpha, beta
 
 
-def _of_each(labels: Array, places: Rows, number: int) -> Rows:
-    """Return of each class the last so many of these places, and never all of them."""
+def _last_of_each(labels: Array, positions: Rows, count: int) -> Rows:
+    """Return of each class the last so many of these positions, and never all of them."""
     found = [np.empty(0, np.int64)]
-    for label in np.unique(labels[places]).tolist():
-        here = places[labels[places] == label]
-        most = min(number, len(here) - 1)
-        found.append(here[len(here) - most :])
+    for label in np.unique(labels[positions]).tolist():
+        here = positions[labels[positions] == label]
+        found.append(here[len(here) - min(count, len(here) - 1) :])
     return np.concatenate(found)

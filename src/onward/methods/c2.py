@@ -1,4 +1,4 @@
-"""C2, second in CLAD's challenge: Adam, softer labels, and rare classes let into memory."""
+"""C2, second in CLAD's challenge: Adam, label smoothing, and rare classes preferred in memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,12 +9,11 @@ from onward.budget import Budget
 from onward.fit import CLASS_OUTPUTS, CLASSES, IMAGES
 from onward.memory import Weighted
 from onward.models import find_model
-from onward.train.kept import Kept
-from onward.train.losses import smoothed
-from onward.train.method import Batch, TrainingSet, number
-from onward.train.milestones import Milestones
+from onward.train.losses import smooth_labels
+from onward.train.method import Batch, number
 from onward.train.recipe import Recipe
-from onward.train.rehearsal import Rehearsal
+from onward.train.replay_memory import ReplayMemory, ReplayMethod
+from onward.train.schedules import LRMilestones
 from onward.types import View
 
 if TYPE_CHECKING:
@@ -24,14 +23,14 @@ if TYPE_CHECKING:
 
 _NEW, _OLD = 4, 6
 # The paper's, from ImageNet's weights; and for a small network that starts at random.
-_RATE, _RATE_AT_RANDOM = 0.0002, 0.001
+_LR, _LR_AT_RANDOM = 0.0002, 0.001
 
 
-class C2(Rehearsal):
-    """Replay six old samples beside four new ones, by Adam, towards labels that are smoothed.
+class C2(ReplayMethod):
+    """Replay six old samples beside four new ones, by Adam, with label smoothing.
 
-    Samples enter the memory with a chance of their class. Images are mirrored, seen in another
-    perspective and partly covered at random. The learning rate falls in steps.
+    Samples enter the memory with a probability of their class. Images are mirrored, changed in
+    perspective and partly erased at random. The learning rate falls in steps.
 
     Our choices where the paper leaves it open: the chances, which the team set by hand, knowing the
     classes, make all classes seen so far enter equally often, once there is no free place; whoever
@@ -67,7 +66,8 @@ class C2(Rehearsal):
         CLASS_OUTPUTS: "to soften labels",
     }
 
-    saved = (*Rehearsal.saved, "_milestones")
+    replay_per_batch = _OLD
+    saved = (*ReplayMethod.saved, "_milestones")
 
     def __init__(
         self,
@@ -79,19 +79,18 @@ class C2(Rehearsal):
         slower_at: Sequence[int] | None = None,
     ) -> None:
         smoothing = number("smoothing", smoothing, 0, 0.99)
-        if lr is not None:
-            lr = number("lr", lr)
-        super().__init__(Kept(partial(Weighted, chances=chances), memory))
-        self._smoothing, self._rate = smoothing, lr
-        self._milestones = Milestones(slower_at)
+        lr = lr if lr is None else number("lr", lr)
+        super().__init__(ReplayMemory(partial(Weighted, chances=chances), memory))
+        self._smoothing, self._lr = smoothing, lr
+        self._milestones = LRMilestones(slower_at)
 
     def override_recipe(self, recipe: Recipe) -> Recipe:
-        """Return the recipe with Adam, batches of four, and varied images."""
-        usual = _RATE if find_model(recipe.model).of_imagenet else _RATE_AT_RANDOM
+        """Return the recipe with Adam, batches of four, and augmented images."""
+        usual = _LR if find_model(recipe.model).of_imagenet else _LR_AT_RANDOM
         return replace(
             recipe,
             optimizer="adamw",
-            lr=usual if self._rate is None else self._rate,
+            lr=usual if self._lr is None else self._lr,
             betas=(0.9, 0.999),
             keep_optimizer_state=True,
             batch_size=_NEW,
@@ -103,18 +102,14 @@ class C2(Rehearsal):
         """What the learning rate is multiplied by in the next step."""
         return self._milestones.lr_scale
 
-    def training_data(self, new: View, budget: Budget) -> TrainingSet:
-        """Choose the new samples, and for each four of them six old ones."""
-        return self.with_some(new, _OLD)
-
     def compute_loss(self, batch: Batch) -> "Tensor":
         """Return the task loss to smoothed labels."""
         task = self.setting.task
-        wanted = task.soft_targets(batch.outputs, batch.targets)
-        loss: Tensor = task.soft_target_loss(batch.outputs, smoothed(wanted, self._smoothing))
+        labels = task.soft_targets(batch.outputs, batch.targets)
+        loss: Tensor = task.soft_target_loss(batch.outputs, smooth_labels(labels, self._smoothing))
         return loss
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
-        """Let new samples enter the memory, and count them."""
+        """Admit new samples to the memory, and count them."""
         super().on_learn_end(model, new, budget)
-        self._milestones.count(len(new))
+        self._milestones.seen += len(new)

@@ -1,28 +1,22 @@
 """Experience replay: every batch of new samples brings as many old ones along."""
 
-from typing import TYPE_CHECKING, Any
-
 from onward.budget import Budget
-from onward.train.exemplars import Exemplars, memory_for
-from onward.train.kept import whole
-from onward.train.method import Method, TrainingSet
+from onward.train.method import TrainingSet
+from onward.train.replay_memory import ExemplarMemory, ReplayMethod, check_memory_size, memory_for
 from onward.types import Setting, View
 
-if TYPE_CHECKING:
-    from onward.models import Model
 
-
-class ER(Method):
+class ER(ReplayMethod):
     """Train on new samples mixed half and half with a uniform memory of old ones.
 
     With a memory of so many samples per class, as in IIRC, new and old ones are not mixed half and
     half: each is seen once in every epoch. Those of a class are drawn once, and keep the labels
     that they had then.
 
-    Why: Seeing old samples again is the simplest cure for forgetting, and hard to beat.
+    Why: Replaying old samples is the simplest remedy for forgetting, and hard to beat.
 
     Known problems: Half of each batch is old: where compute is limited, new samples are seen half
-    as often. A small memory is learned by heart.
+    as often. A small memory is overfitted.
 
     Parameters
     ----------
@@ -47,29 +41,16 @@ class ER(Method):
     def __init__(
         self, *, memory: int | None = None, per_class: int | None = None, kind: str = "reservoir"
     ) -> None:
-        self._asked = whole(memory), whole(per_class), kind
+        self._memory_options = check_memory_size(memory), check_memory_size(per_class), kind
 
     def begin(self, setting: Setting) -> None:
-        """Prepare the memory."""
+        """Make the memory."""
         super().begin(setting)
-        self._memory = memory_for(setting, *self._asked)
+        self._memory = memory_for(setting, *self._memory_options)
 
     def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and for each batch of them a batch of memory, or all alike."""
-        both = self._memory.beside(new)
-        if isinstance(self._memory, Exemplars):
-            return TrainingSet(both, epoch=len(both))
+        if isinstance(self._memory, ExemplarMemory):
+            return super().training_data(new, budget)
         replay = self.setting.recipe.batch_size if len(self._memory) else 0
-        return TrainingSet(both, epoch=len(new), replay=replay)
-
-    def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
-        """Let the new samples compete for a place in memory."""
-        self._memory.admit(new, budget)
-
-    def state(self) -> dict[str, Any]:
-        """Return the memory."""
-        return self._memory.state()
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take the memory back."""
-        self._memory.restore(state)
+        return TrainingSet(self._memory.with_replay(new), epoch=len(new), replay=replay)

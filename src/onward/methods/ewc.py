@@ -1,4 +1,4 @@
-"""Elastic weight consolidation, online: one anchor, and an importance that fades."""
+"""Elastic weight consolidation, online: one anchor, and an importance that decays."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -8,8 +8,8 @@ import numpy as np
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.pairs import as_bytes
-from onward.train.anchored import Anchored
 from onward.train.method import Batch, TrainingSet, may_read_again
+from onward.train.quadratic_penalty import PenaltyMethod
 from onward.train.weights import fitted_to
 from onward.types import View
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from onward.models import Model
 
 
-class EWC(Anchored):
-    """Finetune with a pull towards the last weights, stronger where the Fisher information is.
+class EWC(PenaltyMethod):
+    """Finetune with a penalty on changes of weights, larger where the Fisher information is.
 
     The loss gets λ Σ F · (w − w*)², as in Avalanche, which CLEAR's λ was chosen with (Kirkpatrick
     et al. write λ/2). F ← decay · F + the mean over samples of *each sample's* squared gradient,
@@ -28,13 +28,13 @@ class EWC(Anchored):
     in Avalanche too; its F squares the mean gradient of a batch, and is far smaller.
 
     F is computed in a pass of its own, at the weights that were learned. Where the budget limits
-    passes or MACs, as online, it is gathered on the way, at the weights of each step.
+    passes or MACs, as online, it is gathered while training, at the weights of each step.
 
-    Why: It remembers without keeping a sample: weights that mattered are held where they were.
+    Why: It stores no sample: the penalty preserves the weights that matter for earlier ones.
 
-    Known problems: What mattered is told at one point alone, and says little once weights have
-    moved far. On many labels the published λ hardly holds anything back; on a deep network that
-    starts at random, F gathered on the way is so large that the usual learning rate diverges.
+    Known problems: F is known at one point alone, and says little once weights have moved far. On
+    many labels the published λ hardly holds anything back; on a deep network that starts at random,
+    F gathered while training is so large that the usual learning rate diverges.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class EWC(Anchored):
     fisher
         On how many samples F is estimated; by default on all that are new. A deep network computes
         each sample's gradient by itself, which takes several times as long as a step. They are
-        spread evenly over the new samples; on the way, they are the first ones after an anchor.
+        spread evenly over the new samples; while training, they are the first ones after an anchor.
     every
         After how many samples the anchor is set; by default after each call, or, where the recipe
         has one, after as many as its memory.
@@ -57,7 +57,7 @@ class EWC(Anchored):
     """
 
     step_state = ("_squares", "_samples")
-    saved = (*Anchored.saved, *step_state)
+    saved = (*PenaltyMethod.saved, *step_state)
 
     def __init__(
         self,
@@ -77,46 +77,46 @@ class EWC(Anchored):
 
     def training_data(self, new: View, budget: Budget) -> TrainingSet:
         """Choose the new samples, and whether they can be read once more for F."""
-        self._on_the_way = not may_read_again(budget)
+        self._while_training = not may_read_again(budget)
         chosen = super().training_data(new, budget)
-        if not self._on_the_way:
+        if not self._while_training:
             return chosen
-        # A look for F is a look: on the way it is paid for with every step.
+        # The passes for F are paid for with every step.
         recipe = self.setting.recipe
-        learned = recipe.epochs * len(new)
+        trained = recipe.epochs * len(new)
         if recipe.max_steps is not None:
-            learned = recipe.max_steps * recipe.batch_size
-        looked = learned if self._fisher is None else min(self._fisher, learned)
-        return replace(chosen, forward_passes=1 + looked / max(learned, 1))
+            trained = recipe.max_steps * recipe.batch_size
+        measured = trained if self._fisher is None else min(self._fisher, trained)
+        return replace(chosen, forward_passes=1 + measured / max(trained, 1))
 
     def on_after_backward(self, batch: Batch) -> None:
-        """Add the pull towards the anchor, and the batch's squares to F where that is gathered."""
-        if self._on_the_way:
-            wanted = slice(None if self._fisher is None else max(self._fisher - self._samples, 0))
-            self._add(batch.model, batch.inputs[wanted], batch.targets[wanted])
-        self._anchor.pull(batch.model)
+        """Add the gradient of the penalty, and the batch to F where that is gathered here."""
+        if self._while_training:
+            first = slice(None if self._fisher is None else max(self._fisher - self._samples, 0))
+            self._add(batch.model, batch.inputs[first], batch.targets[first])
+        self._anchor.add_gradient(batch.model)
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
-        """Measure how much each weight matters, and set the anchor here."""
-        if not self._on_the_way:
-            self._read(model, new, budget)
+        """Compute F, and set the anchor here."""
+        if not self._while_training:
+            self._read_again(model, new, budget)
         if self._every.due(len(new)):
-            both = (self._anchor.importance, self._squares)
-            old, fresh = (fitted_to(model, one) for one in both)
-            count = max(self._samples, 1)
-            self._anchor.move(
-                model, {name: self._decay * old[name] + fresh[name] / count for name in fresh}
-            )
+            old, sums = fitted_to(model, self._anchor.importance), fitted_to(model, self._squares)
+            fisher = {
+                name: self._decay * old[name] + total / max(self._samples, 1)
+                for name, total in sums.items()
+            }
+            self._anchor.set_anchor(model, fisher)
             self._squares, self._samples = {}, 0
 
-    def _read(self, model: "Model", new: View, budget: Budget) -> None:
+    def _read_again(self, model: "Model", new: View, budget: Budget) -> None:
         import torch  # loaded when it is needed
 
         size, labels = self.setting.recipe.batch_size, torch.tensor(new.labels).to(model.device)
         count = min(self._fisher or len(new), len(new))
-        wanted = np.arange(count) * len(new) // max(count, 1)
+        positions = np.arange(count) * len(new) // max(count, 1)
         for start in range(0, count, size):
-            batch = wanted[start : start + size]
+            batch = positions[start : start + size]
             inputs = torch.from_numpy(as_bytes(new.inputs(batch))).to(model.device)
             budget.spend(macs=model.macs * len(inputs), batch_size=len(inputs))
             self._add(model, inputs, labels[batch])

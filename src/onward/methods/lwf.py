@@ -1,14 +1,13 @@
-"""Learning without forgetting: the last model looks on, and is not to be contradicted much."""
+"""Learning without forgetting: distillation from the last model on the new samples."""
 
 from typing import TYPE_CHECKING, Any, Literal
 
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.fit import CLASS_OUTPUTS
-from onward.train.every import Every
+from onward.train.distillation import MAX_CACHED_OUTPUTS, OutputCache, Teacher
 from onward.train.method import Batch, Method, TrainingSet
-from onward.train.output_cache import MOST_NUMBERS, OutputCache
-from onward.train.teacher import Teacher
+from onward.train.schedules import ConsolidationTrigger
 from onward.types import View
 
 if TYPE_CHECKING:
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class LwF(Method):
-    """Finetune, and stay close to what the last model says about the new samples.
+    """Finetune, and stay close to the outputs of the last model for the new samples.
 
     The loss gets alpha · distance(outputs / T, teacher's outputs / T), on the classes that the
     teacher knows; the task kind says what the distance is.
 
-    Why: It keeps no sample: what the last model says about new ones stands for the old ones.
+    Why: It keeps no sample: the outputs of the last model for new ones stand for the old ones.
 
     Known problems: A teacher knows little about samples unlike those that it learned. Its forward
     pass is paid for.
@@ -46,7 +45,7 @@ class LwF(Method):
     supplement writes steps of 2/11.
     """
 
-    saved = ("_teachers", "_every")
+    saved = ("_teacher", "_teachers", "_every")
 
     def __init__(
         self,
@@ -61,20 +60,19 @@ class LwF(Method):
             raise OnwardError(f"expected a temperature above 0, found {temperature}")
         self._alpha = alpha
         self._temperature = temperature
-        self._every = Every(every)
+        self._every = ConsolidationTrigger(every)
         self._teachers = 0
         self._teacher = Teacher()
-        # Through one call of `learn`, what the teacher says about samples that do not vary.
-        self._said: OutputCache | None = None
+        # During one call of `learn`, the teacher's outputs for samples without augmentation.
+        self._cache: OutputCache | None = None
 
     def training_data(self, new: View, budget: Budget) -> TrainingSet:
-        """Choose the new samples; once there is a teacher, each is looked at twice."""
+        """Choose the new samples; once there is a teacher, it computes their outputs too."""
         recipe, classes = self.setting.recipe, self._teacher.classes
-        recalls = (
-            recipe.augment == "none" and recipe.epochs > 1 and len(new) * classes <= MOST_NUMBERS
-        )
-        recalls = recalls and CLASS_OUTPUTS not in self.setting.task.lacks
-        self._said = OutputCache(len(new), classes) if self._teachers and recalls else None
+        caches = recipe.augment == "none" and recipe.epochs > 1
+        caches = caches and len(new) * classes <= MAX_CACHED_OUTPUTS
+        caches = caches and CLASS_OUTPUTS not in self.setting.task.lacks
+        self._cache = OutputCache(len(new), classes) if self._teachers and caches else None
         return TrainingSet(new, epoch=len(new), forward_passes=2 if self._teachers else 1)
 
     @property
@@ -87,20 +85,20 @@ class LwF(Method):
         loss = super().compute_loss(batch)
         if not self._teachers:
             return loss
-        ask = self._teacher.beside(batch.model).predict
-        said = ask(batch.inputs) if self._said is None else self._said(batch, ask)
+        predict = self._teacher.model(batch.model).predict
+        teacher_outputs = (
+            predict(batch.inputs) if self._cache is None else self._cache(batch, predict)
+        )
         distance: Tensor = self.setting.task.distillation_loss(
-            batch.outputs, said, self._temperature
+            batch.outputs, teacher_outputs, self._temperature
         )
         return loss + self.alpha() * distance
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Make the model as it is now the teacher."""
-        self._teacher.leave()
-        self._said = None
-        if self._every.due(len(new)):
-            self._teacher.replace(model)
-            self._teachers += 1
+        self._cache, due = None, self._every.due(len(new))
+        self._teacher.update(model, replace=due)
+        self._teachers += due
 
     def alpha(self) -> float:
         """Return the weight of the distance now."""
@@ -108,20 +106,15 @@ class LwF(Method):
             return min(2.0, 2.0 * self._teachers / 9)
         return self._alpha
 
-    def state(self) -> dict[str, Any]:
-        """Return the teacher."""
-        return {**self._teacher.state(), **super().state()}
-
     def restore(self, state: dict[str, Any]) -> None:
-        """Take the teacher back."""
-        self._teacher.restore(state)
-        super().restore(state)
+        """Restore what is in `saved`; earlier checkpoints have the teacher's state beside it."""
+        super().restore({"teacher": state, **state})
 
     def save_step_state(self) -> dict[str, Any]:
-        """Return what the teacher said."""
-        return {} if self._said is None else self._said.state()
+        """Return the teacher's outputs so far."""
+        return {} if self._cache is None else self._cache.state()
 
     def restore_step_state(self, state: dict[str, Any]) -> None:
-        """Take that back."""
-        if self._said is not None:
-            self._said.restore(state)
+        """Restore them."""
+        if self._cache is not None:
+            self._cache.restore(state)

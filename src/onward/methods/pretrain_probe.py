@@ -1,38 +1,26 @@
 """Continual semi-supervised learning: pre-train on each new period, then probe."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from onward.budget import COMPUTE, Budget
-from onward.data.features import scale_of, scaled
 from onward.errors import BudgetSpentError, DamagedFolderError, OnwardError, unknown
 from onward.fit import CLASS_OUTPUTS, IMAGES, SECOND_LOOK
 from onward.results.state import load_state, save_state
-from onward.train.recipe import Recipe
 from onward.types import Array, Rows, Setting, View
 from onward.view import Reader, reader_of
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from onward.models.classifier import Classifier
     from onward.train.moco import Moco, MocoRecipe
+    from onward.train.probe import Probe
 
-# CLEAR's linear layer, in the epochs that are enough for a few hundred samples.
-_PROBE = Recipe(
-    model="linear",
-    lr=1.0,
-    momentum=0.9,
-    weight_decay=0.0,
-    batch_size=256,
-    epochs=30,
-    milestones=(0.6,),
-)
 # Samples whose features are computed together.
 _BATCH_SIZE = 64
 
@@ -43,10 +31,10 @@ class PretrainProbe:
     Every period continues with the encoder of the last one. Its features change, so the linear
     layer is trained from scratch, on the labelled samples of the period alone. No sample is stored.
 
-    Why: Labels are rare, images are not: what all of them show may keep features fresh.
+    Why: Labels are rare, images are not: pre-training on all of them may keep features fresh.
 
-    Known problems: On emoji, samples without labels made no difference that three seeds could tell,
-    at three and a half times the price.
+    Known problems: On emoji, samples without labels made no difference that three seeds could show,
+    at three and a half times the cost.
 
     Parameters
     ----------
@@ -94,8 +82,7 @@ class PretrainProbe:
         self._epochs = setting.recipe.epochs if epochs is None else epochs
         self._side = 0
         self._moco: Moco | None = None
-        self._probe: Classifier | None = None
-        self._scale: tuple[Array, Array] | None = None
+        self._probe: Probe | None = None
         self._calls = 0
         self._steps_done = 0
 
@@ -110,72 +97,59 @@ class PretrainProbe:
         """Pre-train on all samples, then train the linear layer on those with labels."""
         from onward.train.loading import batches, computing_on
 
-        parts = [view, view.unlabelled] if self._unlabelled else [view]
-        samples, key = sum(map(len, parts)), (self._setting.seed, self._calls)
+        views = [view, view.unlabelled] if self._unlabelled else [view]
+        samples, key = sum(map(len, views)), (self._setting.seed, self._calls)
         with computing_on(self._setting.hardware):
             moco = self._network(view.input_shape)
             budget.declare(parameters=moco.size)
             steps = self._affordable(moco, samples, len(view), len(view.classes), budget)
             left, schedule = range(self._steps_done, steps), moco.recipe.optimization
-            read = partial(_crops, parts, [*map(reader_of, parts)], moco.recipe, key)
+            read = _Crops([*map(reader_of, views)], [*map(len, views)], moco.recipe, key)
             for step, crops in batches(read, left, len(left), moco.device):
                 size = crops.shape[1]
                 budget.spend(iterations=1, macs=moco.macs * size, batch_size=size)
-                # Here, and not where workers read ahead.
-                for place, positions in _batch(parts, moco.recipe, key, step):
-                    parts[place].count(positions)
+                # Counted here, and not where workers read ahead.
+                for number, positions in read.batch(step):
+                    views[number].count(positions)
                 moco.step(crops, schedule.lr_at(step, steps))
                 self._steps_done = step + 1
                 budget.checkpoint(self)
-            self._train_probe(moco, view, parts, budget)
+            self._train_probe(moco, views, key, budget)
         self._calls += 1
         self._steps_done = 0
 
     def predict(self, view: View) -> Array:
         """Return one logit per class."""
-        import torch
-
         from onward.train.loading import computing_on
 
-        if self._moco is None or self._probe is None or self._scale is None:
+        if self._moco is None or self._probe is None:
             raise OnwardError("predict was called before anything had been learned")
         with computing_on(self._setting.hardware):
-            features = scaled(_features(self._moco, view), *self._scale)
-            return self._probe.predict(torch.from_numpy(features)).numpy()
+            return self._probe.predict(_features(self._moco, view))
 
     def save(self, folder: Path) -> None:
         """Write everything that continuing needs, between two calls or inside one."""
         if self._moco is None:
             raise OnwardError("there is nothing to save before the first call of learn")
-        state: dict[str, Any] = {
+        state = {
             "calls": self._calls,
             "steps_done": self._steps_done,
             "side": self._side,
             "moco": self._moco.state(),
-            "probe": {},
+            "probe": {} if self._probe is None else self._probe.state(),
         }
-        if self._probe is not None and self._scale is not None:
-            weights = {name: p.numpy() for name, p in self._probe.head.state_dict().items()}
-            state["probe"] = {
-                "classes": self._probe.classes,
-                "weights": weights,
-                "mean": self._scale[0],
-                "deviation": self._scale[1],
-            }
         save_state(folder, state)
 
     def load(self, folder: Path) -> None:
         """Continue from what `save` wrote."""
-        from onward.train.probe import probe_with
+        from onward.train.probe import Probe
 
-        state = load_state(folder)
+        state: dict[str, Any] = load_state(folder)
         try:
             self._calls, self._steps_done = state["calls"], state["steps_done"]
             self._network((state["side"], state["side"], 3)).restore(state["moco"])
-            saved = state["probe"]
-            if saved:
-                self._probe = probe_with(saved["weights"], saved["classes"])
-                self._scale = saved["mean"], saved["deviation"]
+            if state["probe"]:
+                self._probe = Probe.restored(state["probe"])
         except KeyError as error:
             raise DamagedFolderError(
                 f"expected {error} in the learner's state in {folder}, found none: another version "
@@ -193,11 +167,8 @@ class PretrainProbe:
                     f"{shape}, which are features already. Choose images: --features image"
                 )
             self._side = shape[0]
-            recipe = replace(
-                self._recipe,
-                image_size=min(self._recipe.image_size, self._side),
-                precision=self._setting.recipe.precision,
-            )
+            size, precision = self._recipe.image_size, self._setting.recipe.precision
+            recipe = replace(self._recipe, image_size=min(size, self._side), precision=precision)
             device = resolve_device(self._setting.hardware.device)
             self._moco = Moco(recipe, self._setting.seed, device)
         return self._moco
@@ -210,68 +181,66 @@ class PretrainProbe:
         The linear layer comes first: without one there is nothing to predict with.
         """
         from onward.train.moco import steps_of
-        from onward.train.probe import probe_macs, probe_steps
+        from onward.train.probe import probe_cost
 
         limits, batch = budget.limits, min(self._recipe.batch_size, samples)
-        # Reading the features reads every sample once more.
+        probe = probe_cost(labelled, moco.feature_dim, classes)
+        # Computing the features reads every sample once more.
         epochs = min(self._epochs, limits.get("passes", np.inf) - 1)
-        rest = limits.get("iterations", np.inf) - probe_steps(labelled, _PROBE)
-        width = moco.feature_dim
-        reading = moco.macs // 2 * samples + probe_macs(labelled, width, classes, _PROBE)
-        macs = (limits.get("macs", np.inf) - reading) // (moco.macs * batch)
-        if min(epochs, rest, macs) < 0:
+        steps = limits.get("iterations", np.inf) - probe["iterations"]
+        macs = limits.get("macs", np.inf) - moco.macs // 2 * samples - probe["macs"]
+        macs_steps = macs // (moco.macs * batch)
+        if min(epochs, steps, macs_steps) < 0:
             raise BudgetSpentError(
                 f"the budget of one call of learn ({limits}) does not pay for reading features and "
                 "training a linear layer on them. Give the run a larger budget"
             )
-        return int(min(steps_of(samples, self._recipe, int(epochs)), rest, macs))
+        return int(min(steps_of(samples, self._recipe, int(epochs)), steps, macs_steps))
 
-    def _train_probe(self, moco: "Moco", view: View, parts: list[View], budget: Budget) -> None:
-        from onward.train.probe import probe_macs, probe_steps, train_probe
+    def _train_probe(
+        self, moco: "Moco", views: list[View], key: tuple[int, ...], budget: Budget
+    ) -> None:
+        from onward.train.probe import RECIPE, Probe, probe_cost
 
-        budget.spend(macs=moco.macs // 2 * sum(map(len, parts)))
-        features = [_features(moco, part) for part in parts if len(part)]
-        self._scale = scale_of(np.concatenate(features))
-        mine = scaled(features[0], *self._scale)
+        view, task = views[0], self._setting.task
+        budget.spend(macs=moco.macs // 2 * sum(map(len, views)))
+        features = [_features(moco, part) for part in views if len(part)]
         classes = len(view.classes)
-        budget.spend(
-            iterations=probe_steps(len(view), _PROBE),
-            macs=probe_macs(len(view), mine.shape[1], classes, _PROBE),
-            batch_size=min(_PROBE.batch_size, len(view)),
+        cost = probe_cost(len(view), features[0].shape[1], classes)
+        budget.spend(**cost, batch_size=min(RECIPE.batch_size, len(view)))
+        reference = np.concatenate(features)
+        self._probe = Probe.trained(
+            features[0], view.labels, classes, task, key, reference=reference
         )
-        key = (self._setting.seed, self._calls)
-        self._probe = train_probe(mine, view.labels, classes, self._setting.task, _PROBE, key)
 
 
-def _batch(
-    parts: list[View], recipe: "MocoRecipe", key: tuple[int, ...], step: int
-) -> list[tuple[int, Rows]]:
-    """Return which views have samples in the batch of a step, and their positions there."""
-    from onward.train.moco import batch_of
+@dataclass(frozen=True)
+class _Crops:
+    """Reads the crops of a step out of several views, of which it has readers and sizes."""
 
-    found, start = [], 0
-    positions = batch_of(sum(map(len, parts)), recipe.batch_size, step, key)
-    for place, part in enumerate(parts):
-        here = positions[(positions >= start) & (positions < start + len(part))] - start
-        if len(here):
-            found.append((place, here))
-        start += len(part)
-    return found
+    readers: Sequence[Reader]
+    sizes: Sequence[int]
+    recipe: "MocoRecipe"
+    key: tuple[int, ...]
 
+    def __call__(self, step: int) -> "Tensor":
+        """Return two crops of each image of a step's batch."""
+        from onward.train.moco import two_crops
 
-def _crops(
-    parts: list[View],
-    readers: list[Reader],
-    recipe: "MocoRecipe",
-    key: tuple[int, ...],
-    step: int,
-) -> "Tensor":
-    """Read the crops of a step."""
-    from onward.train.moco import two_crops
+        images = [self.readers[number].read(positions) for number, positions in self.batch(step)]
+        return two_crops(np.concatenate(images), self.recipe, (*self.key, step))
 
-    batch = _batch(parts, recipe, key, step)
-    images = np.concatenate([readers[place].read(positions) for place, positions in batch])
-    return two_crops(images, recipe, (*key, step))
+    def batch(self, step: int) -> list[tuple[int, Rows]]:
+        """Return which views have samples in a step's batch, and their positions there."""
+        from onward.train.moco import batch_of
+
+        found = []
+        positions = batch_of(sum(self.sizes), self.recipe.batch_size, step, self.key)
+        for number, (start, end) in enumerate(pairwise(np.cumsum([0, *self.sizes]))):
+            here = positions[(positions >= start) & (positions < end)] - start
+            if len(here):
+                found.append((number, here))
+        return found
 
 
 def _features(moco: "Moco", view: View) -> Array:

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from onward.budget import Budget
-from onward.train.anchored import Anchored
 from onward.train.method import Batch
-from onward.train.weights import copied, fitted_to
+from onward.train.quadratic_penalty import PenaltyMethod
+from onward.train.weights import copied, detached, fitted_to, gradients
 from onward.types import View
 
 if TYPE_CHECKING:
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from onward.models import Model
 
 
-class SI(Anchored):
-    """Finetune with a pull towards the last weights, stronger for those that lowered the loss.
+class SI(PenaltyMethod):
+    """Finetune with a penalty on changes of weights, larger for those that lowered the loss.
 
     The loss gets λ Σ Ω · (w − w*)². Each weight's work is the sum over steps of −g · Δw, with the
     gradient g of the task loss alone; Ω grows by work / (total move² + epsilon) at each
-    consolidation. Work below zero counts as none, so that nothing is pushed away from its anchor.
+    consolidation. Work below zero counts as none: no weight is pushed away from its anchor.
     Avalanche has λ/2, epsilon 1e-7, cuts Ω at 0.001, and puts the penalty into g.
 
     Why: As EWC it keeps no sample, and it needs no pass of its own: importance is gathered on the
@@ -46,7 +46,7 @@ class SI(Anchored):
     """
 
     step_state = ("_work", "_moved", "_before", "_gradients")
-    saved = (*Anchored.saved, *step_state)
+    saved = (*PenaltyMethod.saved, *step_state)
 
     def __init__(
         self, *, strength: float = 1e-4, epsilon: float = 1e-3, every: int | None = None
@@ -61,26 +61,24 @@ class SI(Anchored):
         self._gradients: dict[str, torch.Tensor] = {}
 
     def init_weights(self, model: "Model", generator: "torch.Generator") -> None:
-        """Start from the last weights, with room for what new ones will do."""
-        parts = (self._work, self._moved)
-        self._work, self._moved = (fitted_to(model, part) for part in parts)
+        """Start from the last weights, with entries for those of new classes."""
+        self._work, self._moved = fitted_to(model, self._work), fitted_to(model, self._moved)
 
     def on_after_backward(self, batch: Batch) -> None:
-        """Note where this step begins, and add the pull towards the anchor."""
+        """Record where this step begins, and add the gradient of the penalty."""
         self._account(batch.model)
         self._before = copied(batch.model)
-        parameters = batch.model.named_parameters()
-        self._gradients = {name: p.grad.clone() for name, p in parameters if p.grad is not None}
-        self._anchor.pull(batch.model)
+        self._gradients = detached(gradients(batch.model))
+        self._anchor.add_gradient(batch.model)
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
-        """Add up who did the work, and set the anchor here."""
+        """Add the work to the importance, and set the anchor here."""
         self._account(model)
         if self._every.due(len(new)):
             importance = fitted_to(model, self._anchor.importance)
             for name, work in self._work.items():
                 importance[name] += work.clamp(min=0) / (self._moved[name] ** 2 + self._epsilon)
-            self._anchor.move(model, importance)
+            self._anchor.set_anchor(model, importance)
             self._work, self._moved = {}, {}
 
     def _account(self, model: "Model") -> None:

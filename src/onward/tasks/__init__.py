@@ -25,11 +25,11 @@ def shown_of(name: str) -> Shown:
     if name not in TASKS:
         return Shown("score")
     task = TASKS[name]
-    # What a kind says of its own scores need not be true of a kind that is made from it.
-    said = vars(type(task)).get("shown", Shown(task.headline))
-    if not isinstance(said, Shown):
+    # Not inherited: a derived kind may have other scores.
+    shown = vars(type(task)).get("shown", Shown(task.headline))
+    if not isinstance(shown, Shown):
         raise OnwardError(
-            f"expected how scores of the task kind {name!r} are shown as a Shown, found {said!r}. "
+            f"expected how scores of the task kind {name!r} are shown as a Shown, found {shown!r}. "
             "Mend the package that adds it"
         )
-    return said
+    return shown

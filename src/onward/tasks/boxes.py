@@ -26,8 +26,8 @@ class Boxes(AsTested, WithoutClasses):
     """Each sample is an image with any number of boxes, each of one class: detection.
 
     Labels and decisions are arrays of one row per box, the class -1 where an image has fewer than
-    others. Coordinates are pixels of the input. Learning is up to the detector, whose outputs know
-    how to compare themselves with boxes: their ``loss(targets)`` is the loss.
+    others. Coordinates are pixels of the input. The loss is the detector's: its outputs have
+    ``loss(targets)``.
 
     The headline is the mean average precision at an overlap of 0.5 in the form of COCO. Beside it
     are the form of VOC, which CLAD's paper names, and the challenge's overlaps, 0.7 for wide
@@ -37,7 +37,6 @@ class Boxes(AsTested, WithoutClasses):
     name: str = "boxes"
     headline: str = "map50"
     targets: ClassVar[str] = "boxes"
-    compares_samples: ClassVar[bool] = False
     lacks: ClassVar[Mapping[str, str]] = {
         CLASS_OUTPUTS: "a detector says what is at each of many places",
         ONE_CLASS: "an image has boxes of many classes",
@@ -81,8 +80,8 @@ class Boxes(AsTested, WithoutClasses):
         Examples
         --------
         >>> true = np.array([[[0, 0, 0, 10, 10, 0], [-1, 0, 0, 0, 0, 0]]])
-        >>> said = np.array([[[0, 0.9, 0, 0, 10, 9]]])
-        >>> Boxes().score(said, true)
+        >>> found = np.array([[[0, 0.9, 0, 0, 10, 9]]])
+        >>> Boxes().score(found, true)
         {'map50': 1.0, 'map50_voc': 1.0, 'map_challenge': 1.0}
         """
         found, truth = detections(decisions), true_boxes(targets)

@@ -23,9 +23,14 @@ _DEPTHS = (1, 5, 10)
 BY_IMAGE, BY_TEXT = 0, 1
 
 
+def _right_candidates(decisions: Array, targets: Array) -> Marks:
+    """Return which candidates, behind the first column, are right answers."""
+    answers = np.where(targets < 0, -2, targets)
+    return np.asarray(np.equal(decisions[:, 1:, None], answers[:, None, :]).any(2))
+
+
 def _right(decisions: Array, targets: Array) -> Marks:
-    # The first column says who asks, the second is the best candidate.
-    return np.asarray((decisions[:, 1:2] == np.where(targets < 0, -2, targets)).any(1))
+    return _right_candidates(decisions[:, :2], targets)[:, 0]
 
 
 def _asks(targets: Array) -> Marks:
@@ -34,10 +39,10 @@ def _asks(targets: Array) -> Marks:
 
 @dataclass(frozen=True)
 class ImageText(WithoutClasses):
-    """Each sample is an image, a text, or a pair of both: contrastive learning, retrieval to judge.
+    """Each sample is an image, a text, or a pair of both: contrastive loss, judged by retrieval.
 
-    Outputs are arrays (sample, 2, width): what is made of the image and of the text, as directions,
-    the image's as long as similarities are sharp; zeros where a sample has none. So the logits of a
+    Outputs are arrays (sample, 2, width): the normalized embeddings of the image and of the text,
+    the image's multiplied by the logit scale; zeros where a sample has none. So the logits of a
     batch are the product of its images and its texts, and everything else follows from outputs
     alone.
 
@@ -138,18 +143,16 @@ class ImageText(WithoutClasses):
         if np.count_nonzero(texts) != classes or (targets[texts] >= 0).any():
             return np.full(classes, np.nan)
         who, right = self._judged(decisions, targets)
-        asked = targets[(targets >= 0).any(1)][:, 0]
-        mine = (who == BY_IMAGE) & (asked < classes)
-        tested = np.bincount(asked[mine], minlength=classes)
-        hits = np.bincount(asked[mine], weights=right[mine, 0], minlength=classes)
+        asked = targets[_asks(targets)][:, 0]
+        images = (who == BY_IMAGE) & (asked < classes)
+        tested = np.bincount(asked[images], minlength=classes)
+        hits = np.bincount(asked[images], weights=right[images, 0], minlength=classes)
         return share(hits, tested)
 
     def _judged(self, decisions: Array, targets: Array) -> tuple[Array, Array]:
         """Return who asks, and which candidates are right, of all samples that ask."""
-        asks = (targets >= 0).any(1)
-        answers, candidates = np.where(targets < 0, -2, targets)[asks], decisions[asks, 1:]
-        right = np.equal(candidates[:, :, None], answers[:, None, :]).any(2)
-        return decisions[asks, 0], np.asarray(right)
+        asks = _asks(targets)
+        return decisions[asks, 0], _right_candidates(decisions[asks], targets[asks])
 
 
 def _answered(outputs: Array) -> Array:

@@ -11,7 +11,7 @@ from onward.errors import OnwardError
 from onward.fit import ONE_CLASS, PLACES
 from onward.metrics.iirc import exact_match, jaccard, pw_jaccard
 from onward.metrics.inputs import share
-from onward.tasks.known import AsTested, distillation_on_known_classes, require_finite
+from onward.tasks.known import WithClasses, require_finite
 from onward.tasks.shown import Marks, Shown
 from onward.types import Array
 
@@ -24,8 +24,8 @@ def _right(decisions: Array, targets: Array) -> Marks:
 
 
 @dataclass(frozen=True)
-class ManyLabels(AsTested):
-    """Each sample has a set of labels: every class is asked for on its own.
+class ManyLabels(WithClasses):
+    """Each sample has a set of labels: every class is predicted on its own.
 
     Learned by binary cross-entropy over the classes known so far, decided at a probability of one
     half, judged by the precision-weighted Jaccard index. Labels are rows of class indices, -1 where
@@ -34,7 +34,6 @@ class ManyLabels(AsTested):
 
     name: str = "many_labels"
     headline: str = "pw_jaccard"
-    compares_samples: ClassVar[bool] = False
     lacks: ClassVar[Mapping[str, str]] = {
         PLACES: "a sample is one thing as a whole",
         ONE_CLASS: "a sample has many labels",
@@ -44,12 +43,6 @@ class ManyLabels(AsTested):
     def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return the mean binary cross-entropy over samples and classes."""
         return self.soft_target_loss(outputs, self.soft_targets(outputs, targets))
-
-    def distillation_loss(
-        self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0
-    ) -> "Tensor":
-        """Return the same against the teacher's probabilities, on the classes both know."""
-        return distillation_on_known_classes(self, outputs, teacher, temperature)
 
     def soft_targets(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return labels as a matrix of zeros and ones, in the shape of the outputs."""
@@ -82,23 +75,23 @@ class ManyLabels(AsTested):
         return np.asarray(found > 0)
 
     def by_class(self, decisions: Array, targets: Array, classes: int) -> Array:
-        """Return how often a class is said where it is true; NaN where it never is.
+        """Return the recall of each class; NaN where no sample has it.
 
-        A class that the decisions do not know yet is never said.
+        A class that the decisions do not know yet is never predicted.
         """
         true = label_sets(targets, classes)
-        said = np.pad(decisions, ((0, 0), (0, classes - decisions.shape[1])))
-        return share((said & true).sum(0), true.sum(0))
+        predicted = np.pad(decisions, ((0, 0), (0, classes - decisions.shape[1])))
+        return share((predicted & true).sum(0), true.sum(0))
 
     def score(self, decisions: Array, targets: Array) -> dict[str, float]:
-        """Return the overlap of what was said with what is true, as a mean over samples.
+        """Return the overlap of predicted and true labels, as a mean over samples.
 
         Labels of classes that the decisions do not know yet do not count.
 
         Examples
         --------
-        >>> said = np.array([[True, False, False], [True, True, False]])
-        >>> ManyLabels().score(said, np.array([[0, 3], [1, -1]]))
+        >>> predicted = np.array([[True, False, False], [True, True, False]])
+        >>> ManyLabels().score(predicted, np.array([[0, 3], [1, -1]]))
         {'pw_jaccard': 0.625, 'jaccard': 0.75, 'exact_match': 0.5}
         """
         if not len(decisions):

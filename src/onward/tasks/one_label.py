@@ -9,7 +9,7 @@ import numpy as np
 from onward.errors import OnwardError
 from onward.fit import PLACES
 from onward.metrics.inputs import share
-from onward.tasks.known import AsTested, distillation_on_known_classes, require_finite
+from onward.tasks.known import WithClasses, require_finite
 from onward.tasks.shown import Shown
 from onward.types import Array
 
@@ -21,7 +21,7 @@ CLASS_MEAN = "class_mean_accuracy"
 
 
 @dataclass(frozen=True)
-class OneLabel(AsTested):
+class OneLabel(WithClasses):
     """Each sample has exactly one label: cross-entropy to learn, accuracy to judge.
 
     Outputs of the gradient learner are logits. The tensors bring their own operations, so this
@@ -30,7 +30,6 @@ class OneLabel(AsTested):
 
     name: str = "one_label"
     headline: str = "accuracy"
-    compares_samples: ClassVar[bool] = False
     lacks: ClassVar[Mapping[str, str]] = {PLACES: "a sample is one thing as a whole"}
     shown: ClassVar[Shown] = Shown("right answers", class_mean=CLASS_MEAN, right=np.equal)
 
@@ -62,12 +61,6 @@ class OneLabel(AsTested):
         gradient.scatter_add_(1, index, gradient.new_tensor(-1.0).expand(index.shape))
         return losses, gradient.div_(len(targets))
 
-    def distillation_loss(
-        self, outputs: "Tensor", teacher: "Tensor", temperature: float = 1.0
-    ) -> "Tensor":
-        """Return the mean cross-entropy to the teacher's softmax, on the classes both know."""
-        return distillation_on_known_classes(self, outputs, teacher, temperature)
-
     def soft_targets(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return labels as a matrix of zeros and ones, in the shape of the outputs."""
         return outputs.new_zeros(outputs.shape).scatter_(1, targets.unsqueeze(1), 1.0)
@@ -95,11 +88,10 @@ class OneLabel(AsTested):
             return found.astype(np.int64)
         if found.shape == (samples,) and found.dtype.kind in "UO":
             index = {name: number for number, name in enumerate(classes)}
-            strangers = sorted({str(name) for name in found if name not in index})
-            if strangers:
+            if unknown := sorted({str(name) for name in found if name not in index}):
                 raise OnwardError(
                     f"expected class names out of {', '.join(classes)} from predict(view), found "
-                    f"{', '.join(strangers[:3])}"
+                    f"{', '.join(unknown[:3])}"
                 )
             return np.array([index[name] for name in found], np.int64)
         raise OnwardError(
@@ -128,7 +120,4 @@ class OneLabel(AsTested):
         if not len(right):
             return {"accuracy": float("nan"), CLASS_MEAN: float("nan")}
         per_class = self.by_class(decisions, targets, int(targets.max()) + 1)
-        return {
-            "accuracy": float(right.mean()),
-            CLASS_MEAN: float(np.nanmean(per_class)),
-        }
+        return {"accuracy": float(right.mean()), CLASS_MEAN: float(np.nanmean(per_class))}

@@ -1,4 +1,4 @@
-"""Losses beside those of the task kinds: for hard samples, and for features that lie by class."""
+"""Losses beside those of the task kinds: label smoothing, focal and contrastive loss."""
 
 from typing import TYPE_CHECKING
 
@@ -6,13 +6,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def smoothed(wanted: "Tensor", share: float) -> "Tensor":
+def smooth_labels(probabilities: "Tensor", share: float) -> "Tensor":
     """Return probabilities of which this share is spread evenly over all classes.
 
     Examples
     --------
     >>> import torch
-    >>> smoothed(torch.tensor([[1.0, 0.0]]), 0.1).tolist()
+    >>> smooth_labels(torch.tensor([[1.0, 0.0]]), 0.1).tolist()
     [[0.949999988079071, 0.05000000074505806]]
 
     References
@@ -20,22 +20,14 @@ def smoothed(wanted: "Tensor", share: float) -> "Tensor":
     Szegedy, Vanhoucke, Ioffe, Shlens and Wojna, Rethinking the Inception Architecture for Computer
     Vision, CVPR 2016; Müller, Kornblith and Hinton, When Does Label Smoothing Help?, NeurIPS 2019.
     """
-    return wanted * (1 - share) + share / wanted.shape[1]
+    return probabilities * (1 - share) + share / probabilities.shape[1]
 
 
-def focal(outputs: "Tensor", targets: "Tensor", gamma: float) -> "Tensor":
+def focal_loss(outputs: "Tensor", targets: "Tensor", gamma: float) -> "Tensor":
     """Return the mean of -(1 - p)^γ log p, with the probability p that each target is given.
 
-    With γ = 0 it is the cross-entropy.
-
-    Parameters
-    ----------
-    outputs
-        Logits.
-    targets
-        Class indices.
-    gamma
-        How much less samples count that are known well.
+    Outputs are logits, targets class indices. The larger γ is, the less samples count that are
+    classified well; with γ = 0 it is the cross-entropy.
 
     References
     ----------
@@ -47,25 +39,16 @@ def focal(outputs: "Tensor", targets: "Tensor", gamma: float) -> "Tensor":
     return -(weight * log_p).mean()
 
 
-def contrastive(
-    features: "Tensor", keys: "Tensor", alike: "Tensor", temperature: float
+def contrastive_loss(
+    features: "Tensor", keys: "Tensor", positives: "Tensor", temperature: float
 ) -> "Tensor":
-    """Return how far features are from the keys that they should be like, against all others.
+    """Return the contrastive loss of features towards their positive keys, against all others.
 
-    For each feature with any such key, the mean over these of -log of a softmax over all keys of
-    their cosine / temperature; of all of them the mean.
+    For each feature with positive keys, the mean over these of -log of a softmax over all keys of
+    their cosine / temperature; of all these features the mean.
 
-    Parameters
-    ----------
-    features
-        One row per sample.
-    keys
-        What they are compared with. Where they are the features themselves, a sample is not
-        compared with itself.
-    alike
-        Which keys each feature should be like: a row of booleans.
-    temperature
-        How much the closest of the others count.
+    Features have a row per sample, and positives a row of booleans, one for each key. Where the
+    keys are the features themselves, a sample is not compared with itself.
 
     References
     ----------
@@ -79,7 +62,7 @@ def contrastive(
     scores = units @ (units if keys is features else normalize(keys, dim=1)).t() / temperature
     if keys is features:
         itself = torch.eye(len(units), dtype=torch.bool, device=units.device)
-        scores, alike = scores.masked_fill(itself, -torch.inf), alike & ~itself
-    here = alike.any(1)
-    log_share = scores.log_softmax(1).masked_fill(~alike, 0)
-    return -(log_share.sum(1)[here] / alike.sum(1)[here]).sum() / max(int(here.sum()), 1)
+        scores, positives = scores.masked_fill(itself, -torch.inf), positives & ~itself
+    here = positives.any(1)
+    log_p = scores.log_softmax(1).masked_fill(~positives, 0)
+    return -(log_p.sum(1)[here] / positives.sum(1)[here]).sum() / max(int(here.sum()), 1)

@@ -27,9 +27,8 @@ def macs_a_second(model: str) -> float:
         rng = np.random.default_rng(0)
         images = rng.integers(0, 256, (count, side, side, 3), np.uint8)
         texts = [f"a photo of thing number {number}" for number in range(count)]
-        batch = torch.from_numpy(
-            as_bytes(made_pairs(pair_type((side, side, 3), 64), images, texts))
-        )
+        pairs = made_pairs(pair_type((side, side, 3), 64), images, texts)
+        batch = torch.from_numpy(as_bytes(pairs))
         task, done, begun = ImageText(), 0, time.perf_counter()
         while not done or time.perf_counter() - begun < _SECONDS:
             with torch.enable_grad():

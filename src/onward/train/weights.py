@@ -1,4 +1,4 @@
-"""Weights by name, kept apart from the model that they came from."""
+"""Weights by name, apart from the model that they came from."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 def copied(model: "Model") -> "Weights":
     """Return copies of a model's parameters."""
-    return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    return detached(dict(model.named_parameters()))
+
+
+def detached(parameters: "Mapping[str, Tensor]") -> "Weights":
+    """Return copies of parameters, without their graph."""
+    return {name: parameter.detach().clone() for name, parameter in parameters.items()}
 
 
 def snapshot(model: "Model") -> "Weights":
@@ -26,24 +31,22 @@ def gradients(model: "Model") -> "Weights":
     return {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
 
 
-def fitted_to(model: "Model", kept: "Mapping[str, Tensor]") -> "Weights":
-    """Return what was kept of a model's parameters, in their present shapes: see `fitted`."""
-    return fitted(kept, dict(model.named_parameters()))
+def fitted_to(model: "Model", old: "Mapping[str, Tensor]") -> "Weights":
+    """Return tensors of a model's earlier parameters in their present shapes: see `fitted`."""
+    return fitted(old, dict(model.named_parameters()))
 
 
-def fitted(kept: "Mapping[str, Tensor]", parameters: "Mapping[str, Tensor]") -> "Weights":
-    """Return tensors of the parameters' shapes: what was kept, zeros where they have grown since.
+def fitted(old: "Mapping[str, Tensor]", parameters: "Mapping[str, Tensor]") -> "Weights":
+    """Return copies of old tensors in the parameters' shapes, zeros where these have grown since.
 
     Only a head grows, at the end of its first axis; all other shapes stay.
     """
-    return {name: grown(kept.get(name), parameter) for name, parameter in parameters.items()}
-
-
-def grown(kept: "Tensor | None", parameter: "Tensor") -> "Tensor":
-    """Return a tensor of the parameter's shape, which begins with what was kept."""
-    if kept is not None and kept.shape == parameter.shape:
-        return kept.to(parameter.device, copy=True)
-    larger = parameter.new_zeros(parameter.shape)
-    if kept is not None:
-        larger[: len(kept)] = kept
-    return larger
+    found = {}
+    for name, parameter in parameters.items():
+        if name in old and old[name].shape == parameter.shape:
+            found[name] = old[name].to(parameter.device, copy=True)
+            continue
+        found[name] = parameter.new_zeros(parameter.shape)
+        if name in old:
+            found[name][: len(old[name])] = old[name]
+    return found
