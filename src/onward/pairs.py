@@ -114,5 +114,6 @@ class PairLayout:
 
     def texts(self, rows: Any) -> list[str]:
         """Return the texts; what is no UTF-8 is replaced."""
-        raw = np.ascontiguousarray(np.asarray(rows[:, self.pixels + 2 :]))
+        part = rows[:, self.pixels + 2 :]  # of rows on a device, nothing else is copied back
+        raw = np.ascontiguousarray(part.cpu() if hasattr(part, "cpu") else np.asarray(part))
         return [row.tobytes().rstrip(b"\0").decode("utf-8", "replace") for row in raw]

@@ -5,9 +5,11 @@ from unittest import mock
 
 import numpy as np
 import pytest
+import torch
 
 from onward.budget import Budget
 from onward.checks import tiny_benchmark
+from onward.failures import FailedRun, RunsFailedError
 from onward.methods import METHODS
 from onward.methods.finetune import Finetune
 from onward.together import Variant, run_together
@@ -47,7 +49,7 @@ def outputs_of(variants: list[Variant]) -> list[Array]:
 
 def require_as_in_a_plain_step(variants: list[Variant]) -> None:
     together = outputs_of(variants)
-    with mock.patch("onward.train.shared_runs.bank_key", return_value=None):
+    with mock.patch("onward.train.trainer.bank_key", return_value=None):
         alone = [outputs_of([variant])[0] for variant in variants]
     for found, expected in zip(together, alone, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
@@ -74,6 +76,9 @@ def test_options_may_differ_side_by_side() -> None:
 
 class ReplacesGradients(Finetune):
     """Assigns other gradients instead of changing them, and in some steps none."""
+
+    # Methods of other packages take the plain step.
+    __module__ = "onward.methods.replaces_gradients"
 
     def __init__(self, share: float) -> None:
         self._share, self._step = share, 0
@@ -103,3 +108,43 @@ def test_methods_with_losses_and_gradients_of_their_own_follow_the_plain_step() 
     names = [n for n, card in METHODS.items() if card.misfit(*lacking) is None]
     assert len(names) > 15
     require_as_in_a_plain_step([Variant(name) for name in names])
+
+
+class RaisesInLRScale(Finetune):
+    __module__ = "onward.methods.raises_in_lr_scale"
+
+    @property
+    def lr_scale(self) -> float:
+        raise ValueError("boom")
+
+
+@pytest.mark.parametrize("kind", [RaisesInLRScale])
+def test_a_learning_rate_that_raises_fails_its_own_run(kind: type[Finetune]) -> None:
+    variants = [Variant("finetune"), Variant(kind), Variant("lwf")]
+    with pytest.raises(RunsFailedError) as found:
+        run_together(tiny_benchmark(), variants)
+    assert [isinstance(one, FailedRun) for one in found.value.results] == [False, True, False]
+
+
+class ReplacesData(Finetune):
+    """Assigns the data of parameters, as sharpness-aware minimization does."""
+
+    def on_after_backward(self, batch: Batch) -> None:
+        for parameter in batch.model.parameters():
+            parameter.data = parameter.data.clone()
+
+
+class TakesGradients(Finetune):
+    """Differentiates with respect to parameters and changes outputs in place."""
+
+    def compute_loss(self, batch: Batch) -> torch.Tensor:
+        batch.outputs[:, 0] += 0.0
+        loss = super().compute_loss(batch)
+        gradients = torch.autograd.grad(loss, [*batch.model.parameters()], create_graph=True)
+        return loss + 0.0 * gradients[0].square().sum()
+
+
+@pytest.mark.parametrize("kind", [ReplacesData, TakesGradients])
+def test_a_method_of_a_user_may_do_what_pytorch_allows(kind: type[Finetune]) -> None:
+    changed, plain = outputs_of([Variant(kind), Variant("finetune")])
+    np.testing.assert_allclose(changed, plain, rtol=1e-5, atol=1e-5)

@@ -131,8 +131,9 @@ def project(
     gradient: "Mapping[str, Tensor]", reference: "Mapping[str, Tensor]"
 ) -> "dict[str, Tensor]":
     """Return g, or g − (g·r / r·r) r where g·r < 0; products run over all parameters together."""
-    dot = sum(float((gradient[name] * reference[name]).sum()) for name in gradient)
+    # Added up on the device: reading a number of each parameter would wait for it as often.
+    dot = float(sum((values * reference[name]).sum() for name, values in gradient.items()))
     if dot >= 0:
         return dict(gradient)
-    squared_norm = sum(float((values**2).sum()) for values in reference.values())
+    squared_norm = float(sum(values.square().sum() for values in reference.values()))
     return {name: gradient[name] - dot / squared_norm * reference[name] for name in gradient}

@@ -321,7 +321,7 @@ class ImageInput(Normalize):
         if self.image_size is None or pixels.shape[2:] == self.image_size:
             return pixels
         return functional.interpolate(
-            pixels, size=self.image_size, mode="bilinear", align_corners=False
+            pixels, size=self.image_size, mode="bilinear", align_corners=False, antialias=True
         )
 
 

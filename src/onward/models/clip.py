@@ -186,7 +186,7 @@ class Clip(Model):
         return embeddings * scale
 
     def _of_texts(self, rows: torch.Tensor) -> torch.Tensor:
-        lines = [text.split("\n") for text in self._layout.texts(rows.cpu())]
+        lines = [text.split("\n") for text in self._layout.texts(rows)]
         tokens = self._tokens([line for text in lines for line in text]).to(self.device)
         # Prompts may have a hundred lines each; in training a text has one.
         some = [tokens] if torch.is_grad_enabled() else torch.split(tokens, _BATCH_SIZE)

@@ -128,7 +128,9 @@ def explained(error: Exception) -> Exception:
 
     A worker that was killed is reported by a signal, at any place of the training process.
     """
-    if isinstance(error, RuntimeError) and "DataLoader worker" in str(error):
+    # "Caught ...": an exception inside a worker, which goes on.
+    is_lost = "DataLoader worker" in str(error) and not str(error).startswith("Caught ")
+    if isinstance(error, RuntimeError) and is_lost:
         lost = OnwardError(
             "expected the processes that read batches to continue, and one has ended: it may have "
             "run out of memory, or of shared memory (/dev/shm). Run the same command again with "

@@ -101,7 +101,8 @@ class ProbeBank:
             probe, slot = self._probes[number], self.slots[number]
             probe.features = self._inputs
             self._give_grads(probe, slot)  # a method may have replaced those of the step before
-            self._outputs[number] = self._logits[slot.place].t().detach().requires_grad_()
+            # A copy, as the buffer of logits is written to again in the next step.
+            self._outputs[number] = self._logits[slot.place].clone().t().requires_grad_()
         return self._outputs[number]
 
     @torch.no_grad()

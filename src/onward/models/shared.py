@@ -6,6 +6,7 @@ from typing import Literal
 
 import torch
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 
 @contextmanager
@@ -32,7 +33,8 @@ def init_convolutions(network: nn.Module, fan: Literal["fan_in", "fan_out"]) -> 
 def forward_macs(forward: Callable[[torch.Tensor], object], sample: torch.Tensor) -> int:
     """Count the multiply-accumulates of all convolutions and matrix products for a sample.
 
-    Networks are to be in evaluation mode, so that nothing of them changes.
+    Networks are to be in evaluation mode, so that nothing of them changes. Attention is computed by
+    plain matrix products, since fused kernels are not counted.
 
     Examples
     --------
@@ -41,6 +43,15 @@ def forward_macs(forward: Callable[[torch.Tensor], object], sample: torch.Tensor
     """
     from torch.utils.flop_counter import FlopCounterMode
 
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        forward(sample)
+    fused = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        with (
+            FlopCounterMode(display=False) as counter,
+            torch.no_grad(),
+            sdpa_kernel(SDPBackend.MATH),
+        ):
+            forward(sample)
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fused)
     return int(counter.get_total_flops()) // 2

@@ -44,8 +44,8 @@ class Spread:
         if inner.uses_batch_statistics or inner.is_random:
             raise OnwardError(
                 "expected a model whose samples do not depend on each other to share batches out "
-                "among processes, found one with batch normalisation or with boxes. Run it in one "
-                "process, or choose another model"
+                "among processes, found one with batch normalization, dropout or boxes. Run it in "
+                "one process, or choose another model"
             )
         self.inner, self._crew = inner, crew
         self._samples = 0

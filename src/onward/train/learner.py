@@ -62,6 +62,8 @@ class GradientLearner:
         self._interrupted: dict[str, Any] | None = None
         # The optimizer's state, where it is kept from call to call.
         self._optimizer_state: dict[str, torch.Tensor] = {}
+        # The loss scale of 16-bit gradients, which is found by trial.
+        self._scaler_state: dict[str, Any] = {}
         method.begin(self.setting)
 
     @property
@@ -97,7 +99,8 @@ class GradientLearner:
             "model": to_arrays(self._model.state_dict()),
             "average": {} if self._average is None else to_arrays(self._average.weights),
             "slot": list(astuple(trainer.slot)) if trainer and trainer.slot else None,
-            "scaler": {} if trainer is None else trainer.scaler.state_dict(),
+            "scaler": self._scaler_state if trainer is None else trainer.scaler.state_dict(),
+            "logged": {} if trainer is None else trainer.logged,
             "validation": {} if trainer is None else trainer.validation.state(),
             "optimizer": to_arrays(
                 self._optimizer_state if trainer is None else trainer.optimizer.state()
@@ -122,6 +125,7 @@ class GradientLearner:
                     self._optimizer_state = to_tensors(state["optimizer"])
                 if self._recipe.ema_decay is not None:
                     self._average = self._new_average(to_tensors(state["average"]))
+            self._scaler_state = state["scaler"]
             self._interrupted = None if state["steps_done"] is None else state
         except KeyError as error:
             raise DamagedFolderError(
@@ -164,7 +168,8 @@ class GradientLearner:
             key=(self.setting.seed, self._calls),
             done=before["steps_done"] if before else 0,
             optimizer_state=to_tensors(before["optimizer"]) if before else self._optimizer_state,
-            scaler_state=before["scaler"] if before else {},
+            scaler_state=before["scaler"] if before else self._scaler_state,
+            logged=before.get("logged", {}) if before else {},
             average=self._average,
             slot=Slot(*(before.get("slot") or ())) if before else None,
             checkpoint=partial(budget.checkpoint, self),
@@ -189,6 +194,7 @@ class GradientLearner:
         self.method.on_learn_end(trainer.model, view, budget)
         if self._recipe.keep_optimizer_state:
             self._optimizer_state = trainer.optimizer.state()
+        self._scaler_state = trainer.scaler.state_dict()
         self._trainer = None
         self._calls += 1
 

@@ -68,6 +68,13 @@ def computing_on(hardware: Hardware) -> Iterator[None]:
             DEVICE.stop()
 
 
+def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Return a tensor on a device; a GPU copies it while the CPU goes on."""
+    if device.type != "cuda":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
 def batches(
     read: Callable[[T], B],
     items: Iterable[T],

@@ -288,7 +288,7 @@ class RowwiseSGD:
     def _per_slot(self, values: Sequence[float], wide: torch.Tensor) -> torch.Tensor:
         """Return a number per slot, to be multiplied with a wide tensor."""
         found = torch.zeros(len(wide))
-        found[[slot.place for slot in self._slots]] = torch.tensor(values)
+        found[[slot.place for slot in self._slots]] = torch.tensor(values, dtype=found.dtype)
         return found.view(-1, *[1] * (wide.ndim - 1)).to(wide.device)
 
     def _momentum_buffer(self, name: str, wide: torch.Tensor) -> torch.Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from onward.budget import working
-from onward.models.probe_bank import LossesOfHeads, ProbeBank, Slot, bank_key
+from onward.models.probe_bank import LossesOfHeads, ProbeBank, Slot
 from onward.train.method import Batch, require_scalar
 from onward.train.optimizers import RowwiseSGD
 from onward.train.trainer import Trainer
@@ -26,7 +26,7 @@ def train_together(trainers: Sequence[Trainer]) -> None:
         level = [trainer for trainer in alike if trainer.done == step]
         ahead = [trainer.done for trainer in alike if trainer.done > step]
         with working([trainer.budget for trainer in level]):
-            if len(alike) == 1 and _bank_key(alike[0]) is None:
+            if len(alike) == 1 and alike[0].bank_key is None:
                 alike[0].train()
             else:
                 _train_on_same_batches(level, min([trainer.total for trainer in level] + ahead))
@@ -73,7 +73,7 @@ def _take_slots(trainers: Sequence[Trainer]) -> None:
     """
     groups: dict[Hashable, list[list[Trainer]]] = {}
     for trainer in trainers:
-        if trainer.slot is None and (key := _bank_key(trainer)) is not None:
+        if trainer.slot is None and (key := trainer.bank_key) is not None:
             known = groups.setdefault(key, [])
             group = next((g for g in known if trainer.sees_same_batches(g[0])), None)
             known.append([trainer]) if group is None else group.append(trainer)
@@ -82,12 +82,6 @@ def _take_slots(trainers: Sequence[Trainer]) -> None:
         for place, (trained, others) in enumerate(copies.items()):
             for trainer in (trained, *others):
                 trainer.take_slot(Slot(place, len(copies)))
-
-
-def _bank_key(trainer: Trainer) -> Hashable:
-    """Return what the runs of one bank have in common; None for other models than probes."""
-    key = bank_key(trainer.model)
-    return None if key is None else (key, trainer.optimizer.is_plain_sgd)
 
 
 def _copies(trainers: Sequence[Trainer]) -> dict[Trainer, list[Trainer]]:
@@ -115,7 +109,7 @@ class _SharedRuns:
         banks: dict[Hashable, list[dict[int, Trainer]]] = {}
         self._alone: list[Trainer] = []
         for trainer in self._copies:
-            if (key := _bank_key(trainer)) is None:
+            if (key := trainer.bank_key) is None:
                 self._alone.append(trainer)
                 continue
             slot = trainer.slot or Slot()
@@ -166,13 +160,13 @@ class _ProbeRuns:
 
     def step(self, inputs: torch.Tensor, targets: torch.Tensor, num_new: int, rows: Rows) -> None:
         """Take one step of each run."""
-        lrs = [run.lr for run in self._runs]
+        lrs = [self._lr(run) for run in self._runs]
         used = slice(num_new) if self._runs[0].training.separate_replay else slice(None)
         self.bank.forward(inputs[used])
         finished = self._task_losses(targets[used])
         changed: list[tuple[Trainer, Batch]] = []
         for number, run in enumerate(self._runs):
-            if number in finished and number not in self._need_batch:
+            if run.failed or (number in finished and number not in self._need_batch):
                 continue
             try:
                 outputs = self.bank.outputs(number)
@@ -194,6 +188,14 @@ class _ProbeRuns:
                     run.fail(error)
         self._update(lrs)
 
+    def _lr(self, run: Trainer) -> float:
+        """Return the learning rate of a run's next step; 0 if the method raises an exception."""
+        try:
+            return run.lr
+        except Exception as error:  # noqa: BLE001 (`failure` returns it)
+            run.fail(error)
+            return 0.0
+
     def _task_losses(self, targets: torch.Tensor) -> set[int]:
         """Compute losses and gradients of runs with the task's loss, and return which these are."""
         if self._task is None or not self._with_task_loss:
@@ -203,7 +205,8 @@ class _ProbeRuns:
         except Exception:  # noqa: BLE001 (each run then meets the error by itself)
             return set()
         for number in self._with_task_loss:
-            self._runs[number].check_finite(losses[number])
+            if self._runs[number].failed is None:
+                self._runs[number].check_finite(losses[number])
         return self._with_task_loss
 
     def _update(self, lrs: Sequence[float]) -> None:

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from onward.crew import contained
 from onward.errors import BudgetSpentError, DivergedError
 from onward.models.device import explained
 from onward.models.model import Model
-from onward.models.probe_bank import Slot
+from onward.models.probe_bank import Slot, bank_key
 from onward.models.spread import OwnRows
 from onward.seeds import Draws, draws
-from onward.train.loading import BatchReader, BatchSampler, batches
+from onward.train.loading import BatchReader, BatchSampler, batches, to_device
 from onward.train.method import Batch, Method, TrainingSet, require_scalar
 from onward.train.optimizers import ModelOptimizer
 from onward.train.recipe import Recipe
@@ -46,7 +46,9 @@ class Trainer:
     optimizer_state
         Of a call that is resumed, or of the previous call where it is kept.
     scaler_state
-        The state of the gradient scaler, of a call that is resumed.
+        The state of the gradient scaler, of a call that is resumed or of the previous one.
+    logged
+        What `logged` was, of a call that is resumed.
     average
         The moving average of the weights, where there is one.
     slot
@@ -69,6 +71,7 @@ class Trainer:
         done: int,
         optimizer_state: dict[str, torch.Tensor],
         scaler_state: dict[str, Any],
+        logged: Mapping[str, tuple[float, int]],
         average: WeightAverage | None,
         slot: Slot | None,
         checkpoint: Callable[..., None],
@@ -99,15 +102,19 @@ class Trainer:
         self.total = self._steps_affordable() if training.epoch else 0
         self._lrs = [recipe.lr_at(step, self.total, key[-1]) for step in range(self.total)]
         self.failed: Exception | None = None
-        self._is_random = model.is_random
         self._macs_per_sample = model.macs * training.forward_passes
         # Of each name that a method logs, the sum and the number of steps.
-        self._logged: dict[str, tuple[Any, int]] = {}
+        self._logged: dict[str, tuple[Any, int]] = {n: (t, c) for n, (t, c) in logged.items()}
 
     @property
     def metrics(self) -> dict[str, float]:
         """What the method has logged, as means over the steps of this call."""
         return {name: float(total) / count for name, (total, count) in self._logged.items()}
+
+    @property
+    def logged(self) -> dict[str, list[float]]:
+        """What the method has logged: the sum and the number of steps of each name."""
+        return {name: [float(total), count] for name, (total, count) in self._logged.items()}
 
     @property
     def lr(self) -> float:
@@ -148,7 +155,7 @@ class Trainer:
         """
         training, device = self.training, self.model.device
         reader = BatchReader(training, self.batch_size, self.augment, self.key, shared=shared)
-        labels = torch.tensor(training.view.labels)
+        labels = torch.tensor(training.view.labels).to(device)
         steps = ((step, self.sampler[step]) for step in range(self.done, until))
         loaded = batches(
             reader.read_step, steps, until - self.done, device, in_memory=reader.in_memory
@@ -156,8 +163,8 @@ class Trainer:
         with contextlib.closing(loaded):
             for (step, positions), inputs in loaded:
                 num_new = int(np.count_nonzero(positions < training.epoch))
-                targets = labels.index_select(0, torch.from_numpy(positions))
-                targets = reader.labels(step, targets, inputs.shape[-2]).to(device)
+                targets = labels.index_select(0, to_device(torch.from_numpy(positions), device))
+                targets = reader.labels(step, targets, inputs.shape[-2])
                 whole = OwnRows(inputs, len(positions)) if reader.shared else inputs
                 yield whole, targets, num_new, positions
 
@@ -167,18 +174,30 @@ class Trainer:
         if not model.training:
             model.train()
         model.zero_grad()
-        with self._seeded(), torch.enable_grad():
-            outputs = model(inputs[:num_new] if self.training.separate_replay else inputs)
-            batch = Batch(model, inputs, outputs, targets, num_new, positions, lr)
-            loss = require_scalar(self.method.compute_loss(batch))
-        if not self.check_finite(loss):
-            return
-        self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-        model.continue_backward()
-        self.scaler.unscale_(self.optimizer.torch)
-        self.after_backward(batch)
+        with self._seeded():
+            with torch.enable_grad():
+                outputs = model(inputs[:num_new] if self.training.separate_replay else inputs)
+                batch = Batch(model, inputs, outputs, targets, num_new, positions, lr)
+                loss = require_scalar(self.method.compute_loss(batch))
+                if not self.check_finite(loss):
+                    return
+                self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+            model.continue_backward()
+            self.scaler.unscale_(self.optimizer.torch)
+            if self._overflows():
+                batch.log("skipped_steps", 1.0)
+                self._log(batch)
+            else:
+                self.after_backward(batch)
         self.optimizer.step(lr, self.scaler)
         self.finish_step()
+
+    def _overflows(self) -> bool:
+        """Whether gradients of the scaled loss are infinite, so that the step is skipped."""
+        if not self.scaler.is_enabled():
+            return False
+        grads = [p.grad for p in self.model.parameters() if p.grad is not None]
+        return not math.isfinite(float(torch.nn.utils.get_total_norm(grads)))
 
     def check_finite(self, loss: torch.Tensor) -> bool:
         """Return whether a loss is finite, before weights are updated; fail if it is not.
@@ -195,6 +214,9 @@ class Trainer:
     def after_backward(self, batch: Batch) -> None:
         """Let the method change the gradients of a step, and add up what it has logged."""
         self.method.on_after_backward(batch)
+        self._log(batch)
+
+    def _log(self, batch: Batch) -> None:
         for name, value in batch.logged.items():
             total, count = self._logged.get(name, (0.0, 0))
             self._logged[name] = total + value, count + 1
@@ -241,6 +263,17 @@ class Trainer:
         return not _overrides(self.method, "compute_loss")
 
     @property
+    def bank_key(self) -> Hashable:
+        """What runs have in common that train in one `ProbeBank`; None if this one does not.
+
+        Methods of other packages do not: outputs of a bank are leaves of the graph, and its
+        parameters are views. They may do anything that PyTorch allows.
+        """
+        key = bank_key(self.model)
+        is_own = type(self.method).__module__.startswith("onward.")
+        return (key, self.optimizer.is_plain_sgd) if is_own and key is not None else None
+
+    @property
     def needs_batch(self) -> bool:
         """Whether the method computes something in each step."""
         return not self.uses_task_loss or _overrides(self.method, "on_after_backward")
@@ -260,10 +293,11 @@ class Trainer:
     def makes_same_updates(self, other: "Trainer") -> bool:
         """Whether another one that sees the same batches will make the same updates."""
         return (
-            (self.total, self.lr) == (other.total, other.lr)
-            and self._recipe == other._recipe
+            self._recipe == other._recipe
             and self.method.is_plain_finetuning
             and other.method.is_plain_finetuning
+            and (self.total, self.lr) == (other.total, other.lr)
+            and self.scaler.state_dict() == other.scaler.state_dict()
             and self.method.setting.task == other.method.setting.task
             and not (self.validation.asked or other.validation.asked)
             and self.method.frozen_rows(self.model) == other.method.frozen_rows(other.model)
@@ -283,6 +317,8 @@ class Trainer:
             for name, values in others.items():
                 mine[name].copy_(values)
         self.optimizer.copy_state(other.optimizer)
+        if self.scaler.is_enabled():
+            self.scaler.load_state_dict(other.scaler.state_dict())
         self.done += 1
         self._save()
 
@@ -302,13 +338,10 @@ class Trainer:
 
     @contextlib.contextmanager
     def _seeded(self) -> Iterator[None]:
-        """Draw what dropout and stochastic depth need from the seed, the call and the step.
+        """Let torch draw, for dropout and whatever else, from the seed, the call and the step.
 
         So a step is the same in a call that is resumed, and beside any other runs.
         """
-        if not self._is_random:
-            yield
-            return
         device = self.model.device
         seed = int(draws(Draws.DROPOUT, *self.key, self.done).integers(2**63))
         with torch.random.fork_rng([device] if device.type == "cuda" else []):
