@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from safetensors.torch import save
 
 from onward.data.past import Past
@@ -25,8 +24,7 @@ from onward.results.folder import replace_checkpoint
 from onward.results.read import checkpoints
 from onward.results.state import load_state, save_state
 from onward.train.loading import batches, computing_on
-from onward.train.moco import Moco, MocoRecipe, batch_of, steps_of, two_crops
-from onward.types import Column
+from onward.train.moco import CropReader, Moco, MocoRecipe
 
 Watch = Callable[[int, int, float | None], None]
 """Called with the number of finished steps, that of all steps, and the last loss."""
@@ -96,7 +94,8 @@ def _train(
     watch: Watch,
 ) -> None:
     recipe, samples = moco.recipe, past.images.shape[0]
-    steps, schedule = steps_of(samples, recipe), recipe.optimization
+    read = CropReader([past.images.__getitem__], [samples], recipe, (seed,))
+    steps, schedule = recipe.epochs * read.per_epoch, recipe.optimization
     losses: list[float] = []
     saved = checkpoints(out)
     if saved:
@@ -106,7 +105,6 @@ def _train(
         losses = state["losses"].tolist()
     watch(len(losses), steps, None)
     saved_at, left = time.monotonic(), range(len(losses), steps)
-    read = partial(_read, past.images, recipe, seed)
     for step, crops in batches(read, left, len(left), moco.device):
         try:
             loss = moco.step(crops, schedule.lr_at(step, steps))
@@ -119,8 +117,7 @@ def _train(
             replace_checkpoint(out, partial(save_state, state=state))
             saved_at = time.monotonic()
     weights = save(moco.encoder.trunk.state_dict())
-    per_epoch = steps // recipe.epochs if recipe.epochs else 1
-    curve = np.array(losses).reshape(-1, per_epoch).mean(1)
+    curve = np.array(losses).reshape(-1, read.per_epoch).mean(1)
     card = {
         **spec,
         "past": past.name,
@@ -141,12 +138,6 @@ def _is_complete(out: Path, spec: dict[str, Any]) -> bool:
         return False
     _require_same(read_card(out), spec, out)
     return True
-
-
-def _read(images: Column, recipe: MocoRecipe, seed: int, step: int) -> torch.Tensor:
-    """Return the crops of one step."""
-    rows = batch_of(images.shape[0], recipe.batch_size, step, (seed,))
-    return two_crops(images[rows], recipe, (seed, step))
 
 
 def _spec(past: Past, recipe: MocoRecipe, seed: int) -> dict[str, Any]:

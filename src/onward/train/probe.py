@@ -45,7 +45,6 @@ class Probe:
         classes: int,
         task: Task,
         key: tuple[int, ...],
-        *,
         reference: Array,
     ) -> "Probe":
         """Train a probe from random weights; the key, a seed and a call, draws these and batches.

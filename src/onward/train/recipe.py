@@ -1,12 +1,15 @@
 """How a model is trained: pure data, by the names that PyTorch uses."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from onward.errors import OnwardError
 from onward.stored import LATER, PLACE
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Augment = Literal[
     "none",
@@ -142,28 +145,9 @@ class Recipe:
     weights: str | None = field(default=None, metadata=PLACE)
 
     def __post_init__(self) -> None:
-        for name, least in _COUNTS.items():
-            value = getattr(self, name)
-            if value is not None and (type(value) is not int or value < least):
-                raise OnwardError(
-                    f"expected {name} as a whole number of at least {least}, found {value!r}"
-                )
-        for name in _NUMBERS:
-            value = getattr(self, name)
-            if value is not None and not (_is_number(value) and 0 <= value < math.inf):
-                raise OnwardError(f"expected {name} as a number of at least 0, found {value!r}")
-        for name, kind in (("schedule", Schedule), ("precision", Precision), ("augment", Augment)):
-            if getattr(self, name) not in get_args(kind):
-                raise OnwardError(
-                    f"expected {name} as one of {', '.join(get_args(kind))}, found "
-                    f"{getattr(self, name)!r}"
-                )
+        check_fields(self, from_zero=("patience", "warmup_steps", "next_warmup_steps"))
         if not isinstance(self.optimizer, str) or not self.optimizer:
             raise OnwardError(f"expected the name of an optimizer, found {self.optimizer!r}")
-        for name in ("milestones", "betas"):
-            values = getattr(self, name)
-            if not all(_is_number(value) and 0 <= value <= 1 for value in values):
-                raise OnwardError(f"expected {name} as fractions from 0 to 1, found {values!r}")
         if len(self.betas) != 2:
             raise OnwardError(f"expected betas as two numbers, found {self.betas!r}")
         for name, value in (("decay_fraction", self.decay_fraction), ("ema_decay", self.ema_decay)):
@@ -205,26 +189,35 @@ class Recipe:
         return peak * (1 + math.cos(math.pi * fallen)) / 2
 
 
-# The smallest value of each; where they may be left out, None stands for that.
-_COUNTS: Mapping[str, int] = {
-    "batch_size": 1,
-    "epochs": 1,
-    "first_epochs": 1,
-    "max_steps": 1,
-    "micro_batch_size": 1,
-    "memory_size": 1,
-    "exemplars_per_class": 1,
-    "hidden_dim": 1,
-    "image_size": 1,
-    "patience": 0,
-    "warmup_steps": 0,
-    "next_warmup_steps": 0,
-}
-_NUMBERS = (
-    *("lr", "momentum", "weight_decay", "gamma", "threshold", "decay_fraction", "eps"),
-    *("next_lr", "grad_clip_norm", "ema_decay"),
-)
+def check_fields(settings: "DataclassInstance", *, from_zero: Collection[str]) -> None:
+    """Raise an error for the first field whose value is not one that its type stands for.
+
+    Whole numbers are at least 1, those named in `from_zero` at least 0. Other numbers are finite
+    and not negative, those of a tuple at most 1. None stands for a number that is left out.
+    """
+    for each in fields(settings):
+        value, origin = getattr(settings, each.name), get_origin(each.type)
+        kinds, smallest, expected = (
+            get_args(each.type) or (each.type,),
+            int(each.name not in from_zero),
+            "",
+        )
+        if origin is Literal:
+            if value not in kinds:
+                expected = f"one of {', '.join(kinds)}"
+        elif origin is tuple:
+            if not all(_is_number(number) and number <= 1 for number in value):
+                expected = "fractions from 0 to 1"
+        elif value is None:
+            continue
+        elif int in kinds and (type(value) is not int or value < smallest):
+            expected = f"a whole number of at least {smallest}"
+        elif float in kinds and not _is_number(value):
+            expected = "a number of at least 0"
+        if expected:
+            raise OnwardError(f"expected {each.name} as {expected}, found {value!r}")
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether a value is a finite number of at least 0."""
+    return isinstance(value, int | float) and type(value) is not bool and 0 <= value < math.inf
