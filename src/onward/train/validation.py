@@ -1,23 +1,44 @@
-"""Validation while a period is learned: when to reduce the learning rate, which epoch is best."""
+"""The outputs of a model, and its score on validation samples while a period is learned."""
 
 from typing import Any
 
 import torch
 
 from onward.budget import Budget
+from onward.crew import crew
 from onward.errors import OnwardError
 from onward.models.model import Model, set_weights
+from onward.models.spread import Spread
 from onward.saved import Saved
-from onward.train.predicted import headline
+from onward.train.loading import view_batches
 from onward.train.recipe import Recipe
 from onward.train.weights import snapshot
-from onward.types import Task, View
+from onward.types import Array, Task, View
+
+
+def predicted(model: Model, view: View) -> Array:
+    """Return a model's outputs for a view, which is read part by part.
+
+    Processes that share a run read no more than their share of it.
+    """
+    team, alone = crew(), model.inner if isinstance(model, Spread) else model
+    share = team.share(len(view))
+    outputs = [alone.predict(inputs) for inputs in view_batches(view, alone.device, within=share)]
+    return team.gather(torch.cat(outputs), len(view)).cpu().numpy()
+
+
+def headline(model: Model, view: View, task: Task) -> float:
+    """Return a model's score on samples that could be learned from, as if they were a test."""
+    outputs, labels = task.as_test(predicted(model, view), view.labels)
+    decisions = task.decode(outputs, view.classes, len(labels))
+    return task.score(decisions, labels)[task.headline]
 
 
 class Validation(Saved):
     """The scores of one call of `learn` on its validation samples, one after each epoch.
 
-    Only the labels that are shown count as correct, also where an older label still holds.
+    They say when to reduce the learning rate, and which epoch is the best one. Only the labels that
+    are shown count as correct, also where an older label still holds.
 
     Parameters
     ----------
