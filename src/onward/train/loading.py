@@ -93,10 +93,8 @@ def batches(
     read
         Reads one batch: a tensor, or something with a method ``to`` as a tensor has it. Workers
         call it, so it must not depend on what training changes.
-    items
-        What each batch is read from, one after the other.
-    count
-        How many items there are.
+    items, count
+        What each batch is read from, and how many of them there are.
     device
         Where batches are moved to.
     in_memory
@@ -153,12 +151,7 @@ class DecodeCache:
 
     Test sets are predicted after every period. What came first stays: they come round in the same
     order, so a cache that is smaller than all of them would find nothing if it replaced its oldest
-    rows. A column's rows are freed together with the column.
-
-    Parameters
-    ----------
-    capacity
-        The most bytes to keep.
+    rows, and `capacity` bytes are kept at most. A column's rows are freed together with the column.
     """
 
     def __init__(self, capacity: int = CACHE_SIZE) -> None:
@@ -211,18 +204,9 @@ def view_batches(
 ) -> Generator[torch.Tensor, None, None]:
     """Yield the inputs of a view in order on a device, as rows that models take.
 
-    Inputs of test views that are decoded from files are decoded once, see `DecodeCache`.
-
-    Parameters
-    ----------
-    view
-        Counts the samples when they are used.
-    device
-        Where batches are moved to.
-    size
-        How many samples a batch has; by default as many as stay in a processor's cache.
-    within
-        The positions to begin and to end at.
+    A batch has as many samples as stay in a processor's cache, or `size`; `within` has the
+    positions to begin and to end at. The view counts samples when they are used. Inputs of test
+    views that are decoded from files are decoded once, see `DecodeCache`.
     """
     reader, parts = reader_of(view), view.part_slices(size, within=within)
     names = [reader.cacheable_rows(part) for part in parts]
@@ -255,16 +239,8 @@ def embed_parts(
 ) -> Generator[Array, None, None]:
     """Yield the features of each part of some images.
 
-    Parameters
-    ----------
-    read
-        Returns images as bytes by their numbers.
-    parts
-        The numbers of the images of each part.
-    network, size
-        See `embed`.
-    device
-        Where the network is.
+    `read` returns images as bytes by their numbers, and a part is an array of numbers; `network`
+    is on the device, and reads images of `size` pixels a side: see `embed`.
     """
     split = [np.split(part, range(_BATCH_SIZE, len(part), _BATCH_SIZE)) for part in parts]
     items = [*chain(*split)]
@@ -289,8 +265,6 @@ class BatchSampler:
 
     Parameters
     ----------
-    training
-        What is trained on.
     batch_size
         How many samples of the epoch a batch has; the last one of an epoch may have fewer.
     key
@@ -368,12 +342,8 @@ class BatchReader:
     A new array of some megabytes for every batch would cost more than the copy. Where every batch
     replays all of a memory, that is read once and stays in the buffer, behind the new samples.
 
-    Parameters
-    ----------
-    training, batch_size, augment, key
-        Of the training loop.
-    shared
-        Whether each of several processes may read only its share of a batch.
+    With `shared`, each of several processes reads only its share of a batch, where augmentation and
+    method allow that.
     """
 
     def __init__(

@@ -87,11 +87,8 @@ class MocoRecipe:
     precision: Precision = "fp32"
 
     def __post_init__(self) -> None:
-        for kind, name, known in (
-            ("encoder", self.encoder, ENCODERS),
-            ("augmentation", self.augmentation, AUGMENTATIONS),
-        ):
-            if name not in known:
+        for kind, known in {"encoder": ENCODERS, "augmentation": AUGMENTATIONS}.items():
+            if (name := getattr(self, kind)) not in known:
                 raise unknown(kind, name, known, "docs/howto/pretraining.md")
         check_fields(self, from_zero=("epochs", "queue_size"))
         optimizer_class(self.optimization.optimizer)
@@ -172,7 +169,7 @@ class Moco:
             self.feature_dim = self.encoder.features(sample).shape[1]
         self._encoder_q.train().to(device)
         self._encoder_k = copy.deepcopy(self._encoder_q).requires_grad_(False)
-        self._optimizer = self._new_optimizer({})
+        self._optimizer = self._new_optimizer()
         self._scaler = torch.amp.GradScaler(device.type, enabled=recipe.precision == "fp16")
 
     @property
@@ -237,7 +234,7 @@ class Moco:
                 f"the saved state of the pre-training does not fit its recipe: {error}"
             ) from error
 
-    def _new_optimizer(self, state: Mapping[str, Tensor]) -> ModelOptimizer:
+    def _new_optimizer(self, state: Mapping[str, Tensor] | None = None) -> ModelOptimizer:
         named = dict(self._encoder_q.named_parameters())
         return ModelOptimizer(named, self.recipe.optimization, state=state)
 
@@ -271,14 +268,7 @@ class Moco:
 def two_crops(images: Array, recipe: MocoRecipe, key: tuple[int, ...]) -> Tensor:
     """Return two random crops of each image, (2, n, 3, side, side) between 0 and 1.
 
-    Parameters
-    ----------
-    images
-        Bytes, see `to_pixels`.
-    recipe
-        Says how images are augmented.
-    key
-        What the crops are drawn from: a seed and a step.
+    Images are bytes, see `to_pixels`. Crops are drawn from the key: a seed and a step.
     """
     pixels, rng = to_pixels(images), draws(Draws.AUGMENTATION, *key)
     how = AUGMENTATIONS[recipe.augmentation]
@@ -292,16 +282,9 @@ class CropReader:
     Every epoch is a new permutation of all images. What does not fill a last batch is left out of
     its epoch: statistics of a few samples would disturb the network.
 
-    Parameters
-    ----------
-    sources
-        Functions that return images at some positions, one for each part of the data.
-    sizes
-        How many images each source has.
-    recipe
-        Has the batch size, and says how images are augmented.
-    key
-        What permutations and crops are drawn from: the seed, and the number of the call.
+    `sources` are functions that return images at some positions, one for each part of the data, and
+    `sizes` how many images each has. Permutations and crops are drawn from the key: a seed, and the
+    number of the call.
     """
 
     sources: Sequence[Callable[[Rows], Array]]

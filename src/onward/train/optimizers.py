@@ -60,13 +60,8 @@ def accepted_options(name: str) -> frozenset[str]:
 def make_optimizer(named: Mapping[str, nn.Parameter], recipe: Recipe) -> torch.optim.Optimizer:
     """Return the recipe's optimizer of these parameters.
 
-    Parameters
-    ----------
-    named
-        The parameters by name.
-    recipe
-        Names the optimizer and has its numbers: those that the optimizer has no argument for, such
-        as the momentum of AdamW, are left out.
+    Numbers of the recipe that the optimizer has no argument for, such as the momentum of AdamW, are
+    left out.
     """
     known = accepted_options(recipe.optimizer)
     options: dict[str, Any] = {n: getattr(recipe, n) for n in FIELDS if n in known}
@@ -102,10 +97,6 @@ class ModelOptimizer:
 
     Parameters
     ----------
-    named
-        The parameters that are trained, by name.
-    recipe
-        Names the optimizer and has its numbers.
     frozen_rows
         By name, how many of a parameter's first rows are not updated.
     state

@@ -48,14 +48,9 @@ def pretrain(
 
     Parameters
     ----------
-    past
-        What to learn from.
-    recipe, seed
-        The hyperparameters; the seed of all random numbers.
     out
-        The folder: ``weights.safetensors`` and ``card.json``.
-    hardware
-        What to compute on; it is not recorded in the card.
+        The folder: ``weights.safetensors`` and ``card.json``. The card does not say on which
+        hardware they were computed.
     checkpoint_seconds
         How many seconds of work a kill may cost at most.
     watch
@@ -67,7 +62,7 @@ def pretrain(
     -------
     Whether it trained: False where the weights were complete.
     """
-    spec = _spec(past, recipe, seed)
+    spec = {"data_digest": past.digest, "recipe": asdict(recipe), "seed": seed}
     if _is_complete(out, spec):
         return False
     # Before there is a folder: the device may not be there, or not compute in this precision.
@@ -79,22 +74,16 @@ def pretrain(
             return False
         remove_drafts(out / "checkpoint")
         with computing_on(hardware):
-            _train(past, moco, seed, out, spec, checkpoint_seconds, watch)
+            _train(past, moco, out, spec, checkpoint_seconds, watch)
         shutil.rmtree(out / "checkpoint", ignore_errors=True)
         return True
 
 
 def _train(
-    past: Past,
-    moco: Moco,
-    seed: int,
-    out: Path,
-    spec: dict[str, Any],
-    checkpoint_seconds: float,
-    watch: Watch,
+    past: Past, moco: Moco, out: Path, spec: dict[str, Any], checkpoint_seconds: float, watch: Watch
 ) -> None:
     recipe, samples = moco.recipe, past.images.shape[0]
-    read = CropReader([past.images.__getitem__], [samples], recipe, (seed,))
+    read = CropReader([past.images.__getitem__], [samples], recipe, (spec["seed"],))
     steps, schedule = recipe.epochs * read.per_epoch, recipe.optimization
     losses: list[float] = []
     saved = checkpoints(out)
@@ -138,10 +127,6 @@ def _is_complete(out: Path, spec: dict[str, Any]) -> bool:
         return False
     _require_same(read_card(out), spec, out)
     return True
-
-
-def _spec(past: Past, recipe: MocoRecipe, seed: int) -> dict[str, Any]:
-    return {"data_digest": past.digest, "recipe": asdict(recipe), "seed": seed}
 
 
 def _require_same(found: dict[str, Any], spec: dict[str, Any], out: Path) -> None:

@@ -52,8 +52,7 @@ class ReplayMemory(Generic[M]):
     def buffer(self, new: View, budget: Budget) -> M:
         """Return the memory itself, made with the first view."""
         if self._memory is None:
-            usual = self._default_capacity(new, budget)
-            self._memory = self._made(usual if self._capacity is None else self._capacity)
+            self._memory = self._made(self._capacity or self._default_capacity(new, budget))
         return self._memory
 
     def admit(self, new: View, budget: Budget, model: "Model | None" = None) -> None:
@@ -136,11 +135,11 @@ def memory_for(
         )
     if memory is None and per_class is None:
         per_class = setting.recipe.exemplars_per_class
-    made: ReplayMemory[Memory]
-    if per_class is None:
-        made = ReplayMemory(MEMORIES.find(kind), memory)
-    else:
-        made = ExemplarMemory(per_class)
+    made: ReplayMemory[Memory] = (
+        ReplayMemory(MEMORIES.find(kind), memory)
+        if per_class is None
+        else ExemplarMemory(per_class)
+    )
     made.begin(setting)
     return made
 

@@ -40,22 +40,9 @@ class Validation(Saved):
     They say when to reduce the learning rate, and which epoch is the best one. Only the labels that
     are shown count as correct, also where an older label still holds.
 
-    Parameters
-    ----------
-    view
-        The validation samples.
-    model
-        What is scored.
-    task
-        Its headline metric is the score.
-    budget
-        Is charged for the evaluations.
-    recipe
-        Has `patience`, `threshold` and `gamma`.
-    keeps_best
-        Whether the weights of the best epoch are kept, of the latest among equals.
-    state
-        Of a call that is resumed.
+    The score is the task's headline metric, and evaluations are charged to the budget. With
+    `keeps_best`, the weights of the best epoch are kept, of the latest among equals. `state` is
+    that of a call that is resumed.
     """
 
     saved = ("_highest", "_waited", "_slower", "_best", "_weights")
@@ -84,11 +71,13 @@ class Validation(Saved):
         self._best: float | None = None
         self._waited = self._slower = 0
         self._weights: dict[str, torch.Tensor] = {}
-        self.lr_factor = 1.0
-        """What the learning rate is multiplied by."""
         if state:
             self.restore(state)
-            self.lr_factor = recipe.gamma**self._slower
+
+    @property
+    def lr_factor(self) -> float:
+        """What the learning rate is multiplied by."""
+        return self._recipe.gamma**self._slower
 
     @property
     def macs(self) -> int:
@@ -120,4 +109,3 @@ class Validation(Saved):
         self._waited += 1
         if self._waited > patience:
             self._slower, self._waited = self._slower + 1, 0
-            self.lr_factor = self._recipe.gamma**self._slower

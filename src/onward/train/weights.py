@@ -53,16 +53,9 @@ def fitted(old: "Mapping[str, Tensor]", parameters: "Mapping[str, Tensor]") -> "
 class WeightAverage:
     """An exponential moving average of a model's weights, to predict with.
 
-    What is no float is not averaged: it is the last value.
-
-    Parameters
-    ----------
-    model
-        Its weights are the first average.
-    decay
-        How much of the average each step keeps.
-    state
-        An earlier average to continue with; rows that the model has gained since are the model's.
+    Each step keeps `decay` of the average, which begins with the model's weights. What is no float
+    is not averaged: it is the last value. `state` is an earlier average to continue with; rows that
+    the model has gained since are the model's.
     """
 
     def __init__(
