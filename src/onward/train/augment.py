@@ -68,10 +68,8 @@ def augmented(
 
     Parameters
     ----------
-    reader
-        Reads the samples that are trained on.
-    positions
-        The samples of one batch.
+    reader, positions
+        Reads the samples that are trained on; those of one batch.
     augment
         ``flip`` mirrors every other image, at random. ``random_crop_flip`` also takes another crop
         along the longer edge where the data has one, as CLEAR does; where all there is is the

@@ -66,14 +66,9 @@ def loading_with(workers: int) -> Iterator[None]:
 def computing_on(hardware: Hardware) -> Iterator[None]:
     """Compute and load data as the hardware settings say, and count the time on a device."""
     on_device = resolve_device(hardware.device).type != "cpu"
-    if on_device:
-        DEVICE.start()
-    try:
-        with computing(hardware.threads), loading_with(hardware.workers):
-            yield
-    finally:
-        if on_device:
-            DEVICE.stop()
+    clock = DEVICE if on_device else contextlib.nullcontext()
+    with clock, computing(hardware.threads), loading_with(hardware.workers):
+        yield
 
 
 def batches(
@@ -103,30 +98,28 @@ def batches(
     workers = 0 if in_memory else min(_WORKERS.get(), count // _FEWEST_BATCHES)
     if not workers:
         for item in items:
-            WAITING.start()
-            try:
+            with WAITING:
                 found = read(item)
-            finally:
-                WAITING.stop()
             yield item, found.to(device)
         return
     pinned = device.type == "cuda"
-    # A generator of its own: the loader would draw from the one that all of torch shares.
+    # A generator of its own: the loader would draw from the one that all of torch shares. Its own
+    # way to collate would turn positions into tensors.
     loader = DataLoader(
         _Reading(read),
         batch_size=None,
         sampler=items,
         num_workers=workers,
-        collate_fn=_as_it_is,
+        collate_fn=tuple,
         pin_memory=pinned,
         generator=torch.Generator(),
     )
     loaded: Any = iter(loader)
     try:
         while True:
-            WAITING.start()
             try:
-                item, found = next(loaded)
+                with WAITING:
+                    item, found = next(loaded)
             except StopIteration:
                 return
             except RuntimeError as error:
@@ -136,8 +129,6 @@ def batches(
                     raise
                 # A worker that was killed before the memory of its batch was handed over.
                 raise explained(RuntimeError("a DataLoader worker has ended")) from error
-            finally:
-                WAITING.stop()
             if isinstance(found, OnwardError):
                 raise found
             yield item, found.to(device, non_blocking=pinned)
@@ -420,8 +411,3 @@ class _Reading(Dataset[Any]):
             return item, self._read(item)
         except OnwardError as error:
             return item, error
-
-
-def _as_it_is(item: Any) -> Any:
-    """Return an item without turning its arrays into tensors."""
-    return item

@@ -167,15 +167,12 @@ class Moco:
         self.macs = 2 * forward_macs(self._encoder_q.eval(), sample)
         with torch.no_grad():
             self.feature_dim = self.encoder.features(sample).shape[1]
+        # The parameters of both encoders.
+        self.size = 2 * sum(p.numel() for p in self._encoder_q.parameters())
         self._encoder_q.train().to(device)
         self._encoder_k = copy.deepcopy(self._encoder_q).requires_grad_(False)
         self._optimizer = self._new_optimizer()
         self._scaler = torch.amp.GradScaler(device.type, enabled=recipe.precision == "fp16")
-
-    @property
-    def size(self) -> int:
-        """The number of parameters of both encoders."""
-        return 2 * sum(p.numel() for p in self._encoder_q.parameters())
 
     def step(self, crops: Tensor, lr: float) -> float:
         """Learn from two crops of each image, see `two_crops`, on the device; return the loss."""

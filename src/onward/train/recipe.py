@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from onward.errors import OnwardError
@@ -155,10 +155,6 @@ class Recipe:
                 raise OnwardError(f"expected {name} of at most 1, found {value!r}")
         if self.grad_clip_norm == 0:
             raise OnwardError("expected grad_clip_norm above 0, found 0. Leave it out to clip none")
-
-    def begun_with(self, model: str | None, weights: str | None) -> "Recipe":
-        """Return it with another model, or with a file of weights to start from."""
-        return replace(self, model=model or self.model, weights=weights)
 
     def epochs_of(self, call: int) -> int:
         """Return the number of epochs of one call of `learn`, counted from 0."""
