@@ -192,25 +192,21 @@ def check_fields(settings: "DataclassInstance", *, from_zero: Collection[str]) -
     and not negative, those of a tuple at most 1. None stands for a number that is left out.
     """
     for each in fields(settings):
-        value, origin = getattr(settings, each.name), get_origin(each.type)
-        kinds, smallest, expected = (
-            get_args(each.type) or (each.type,),
-            int(each.name not in from_zero),
-            "",
-        )
-        if origin is Literal:
-            if value not in kinds:
-                expected = f"one of {', '.join(kinds)}"
-        elif origin is tuple:
-            if not all(_is_number(number) and number <= 1 for number in value):
-                expected = "fractions from 0 to 1"
-        elif value is None:
-            continue
-        elif int in kinds and (type(value) is not int or value < smallest):
+        value, kind = getattr(settings, each.name), get_origin(each.type)
+        args = get_args(each.type) or (each.type,)
+        if kind is Literal:
+            right, expected = value in args, f"one of {', '.join(args)}"
+        elif kind is tuple:
+            right = all(_is_number(number) and number <= 1 for number in value)
+            expected = "fractions from 0 to 1"
+        elif int in args:
+            smallest = int(each.name not in from_zero)
+            right = value is None or (type(value) is int and value >= smallest)
             expected = f"a whole number of at least {smallest}"
-        elif float in kinds and not _is_number(value):
+        else:
+            right = value is None or float not in args or _is_number(value)
             expected = "a number of at least 0"
-        if expected:
+        if not right:
             raise OnwardError(f"expected {each.name} as {expected}, found {value!r}")
 
 
