@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 class Clock:
-    """Adds up the seconds between `start` and `stop`, which may be nested.
+    """Adds up the seconds of ``with`` blocks, which may be nested.
 
     It can be read at any moment.
 
@@ -16,12 +16,15 @@ class Clock:
 
     Examples
     --------
-    >>> times = iter([10.0, 12.0, 20.0, 21.0])
+    >>> times = iter([10.0, 12.0, 20.0, 21.0, 22.0])
     >>> clock = Clock(lambda: next(times))
-    >>> clock.start(), clock.stop(), clock.seconds
-    (None, None, 2.0)
-    >>> clock.start(), clock.seconds
-    (None, 3.0)
+    >>> with clock:
+    ...     pass
+    >>> clock.seconds
+    2.0
+    >>> with clock:
+    ...     clock.seconds
+    3.0
     """
 
     def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
@@ -29,14 +32,12 @@ class Clock:
         self._started: float | None = None
         self._depth = 0
 
-    def start(self) -> None:
-        """Begin to count."""
+    def __enter__(self) -> None:
         if not self._depth:
             self._started = self._now()
         self._depth += 1
 
-    def stop(self) -> None:
-        """Count no further, if this ends the first `start`."""
+    def __exit__(self, *_: object) -> None:
         self._depth -= 1
         if not self._depth:
             self._before, self._started = self.seconds, None

@@ -79,7 +79,7 @@ def test_any_number_of_workers_gives_the_same_features(
     weights: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write_new(tmp_path / "clear", image_only=True)
-    monkeypatch.setattr("onward.train.embedding._BATCH_SIZE", 2)
+    monkeypatch.setattr("onward.train.loading._BATCH_SIZE", 2)
     monkeypatch.setattr("onward.data.extracted._SHARD", 5)
     found = []
     for workers in (0, 2):

@@ -83,11 +83,10 @@ def test_a_device_has_seconds_and_memory_of_its_own(monkeypatch: pytest.MonkeyPa
     before = Cost(device_seconds=1.0, peak_device_memory_bytes=250)
     meter = Meter((), before, lambda: next(peaks))
     meter.charge(0.5)
-    clock.start()
-    at[0] += 4
-    cost = meter.cost(Budget({}))
-    assert (cost.device_seconds, cost.peak_device_memory_bytes) == (3.0, 300)
-    clock.stop()
+    with clock:
+        at[0] += 4
+        cost = meter.cost(Budget({}))
+        assert (cost.device_seconds, cost.peak_device_memory_bytes) == (3.0, 300)
     at[0] += 4
     cost = meter.cost(Budget({}))
     assert (cost.device_seconds, cost.peak_device_memory_bytes) == (3.0, 250)
@@ -108,9 +107,8 @@ def test_the_device_clock_stands_still_while_batches_are_read(
     device, waiting, began = DEVICE.seconds, WAITING.seconds, time.perf_counter()
     with computing_on(Hardware()):
         time.sleep(0.05)
-        WAITING.start()
-        time.sleep(0.2)
-        WAITING.stop()
+        with WAITING:
+            time.sleep(0.2)
     passed = time.perf_counter() - began
     waited, computed = WAITING.seconds - waiting, DEVICE.seconds - device
     assert waited >= 0.2

@@ -22,8 +22,7 @@ from onward.checks.tiny_pairs import tiny_pairs
 from onward.data.folder_images import FolderImages
 from onward.errors import LookAheadError, OnwardError
 from onward.models.device import explained
-from onward.train.decode_cache import DecodeCache
-from onward.train.loading import batches, loading_with, view_batches
+from onward.train.loading import DecodeCache, batches, loading_with, view_batches
 from onward.turns import Event
 from onward.types import Array, Benchmark, Call, Rows, Samples, Table, View
 from onward.view import reader_of

@@ -11,7 +11,7 @@ from onward.errors import DamagedFolderError, OnwardError
 from onward.models.augment import AUGMENTATIONS, augmented
 from onward.models.pixels import to_pixels
 from onward.seeds import Draws, draws
-from onward.train.moco import CPU, Moco, batch_of, steps_of, two_crops
+from onward.train.moco import CPU, CropReader, Moco, two_crops
 from onward.types import Array
 
 SMALL = replace(CPU, image_size=16, queue_size=20, batch_size=8, temperature=0.2)
@@ -100,12 +100,27 @@ def test_features_are_read_in_evaluation_mode(images: Array) -> None:
 
 def test_an_epoch_shows_each_image_once_and_no_small_batch() -> None:
     recipe = replace(CPU, batch_size=4, epochs=3)
-    assert steps_of(10, recipe) == 6
-    batches = [batch_of(10, 4, step, (0,)) for step in range(4)]
+    reader = CropReader([lambda rows: rows], [10], recipe, (0,))
+    assert reader.per_epoch == 2
+    batches = [reader.positions(step)[0][1] for step in range(4)]
     assert all(len(batch) == 4 for batch in batches)
     assert len(set(np.concatenate(batches[:2]))) == 8
     assert not np.array_equal(np.concatenate(batches[:2]), np.concatenate(batches[2:]))
-    assert len(batch_of(3, 4, 5, (0,))) == 3
+    few = CropReader([lambda rows: rows], [3], recipe, (0,))
+    assert [len(rows) for _, rows in few.positions(5)] == [3]
+
+
+def test_a_batch_has_images_of_every_source(images: Array) -> None:
+    numbered = np.repeat(np.arange(10, dtype=np.uint8), 16 * 16 * 3).reshape(10, 16, 16, 3)
+    sources = [lambda rows: numbered[:3][rows], lambda rows: numbered[3:][rows]]
+    one = CropReader([lambda rows: numbered[rows]], [10], SMALL, (0,))
+    two, without = (CropReader(sources, sizes, SMALL, (0,)) for sizes in ([3, 7], [0, 7]))
+    assert [number for number, _ in two.positions(0)] == [0, 1]
+    offsets = (0, 3)
+    shown = np.concatenate([rows + offsets[number] for number, rows in two.positions(0)])
+    assert sorted(shown) == sorted(one.positions(0)[0][1])
+    assert {number for number, _ in without.positions(0)} == {1}
+    assert two(0).shape == one(0).shape == (2, 8, 3, 16, 16)
 
 
 def test_the_learning_rate_falls_along_half_a_cosine() -> None:

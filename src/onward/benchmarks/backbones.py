@@ -73,8 +73,7 @@ class Backbone:
         import torch
 
         from onward.models.device import resolve_device
-        from onward.train.embedding import embed_parts
-        from onward.train.loading import computing_on
+        from onward.train.loading import computing_on, embed_parts
 
         device = resolve_device(hardware.device)
         # This is done once, by one process: it has all cores if nobody says how many.

@@ -113,7 +113,10 @@ def recipes_of(scale: str, model: str | None, weights: str | None) -> Mapping[st
     found = {"cpu": SMALL, "paper": SCALES[scale].recipe}
     if scale == "datacomp-m":
         found["released"] = RELEASED_M
-    return {name: recipe.begun_with(model, weights) for name, recipe in found.items()}
+    return {
+        name: replace(recipe, model=model or recipe.model, weights=weights)
+        for name, recipe in found.items()
+    }
 
 
 def in_parts(recipe: Recipe, periods: int, parts: int) -> Recipe:

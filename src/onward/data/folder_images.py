@@ -31,7 +31,7 @@ class FolderColumn(NoisyImages):
     Paths begin in the folder ``root``.
     """
 
-    # A cache may keep what was decoded of a test set, see `onward.train.decode_cache`.
+    # A cache may keep what was decoded of a test set, see `onward.train.loading`.
     decodes_files: ClassVar[bool] = True
 
     root: Path

@@ -12,7 +12,7 @@ from onward.exam import Exam, Test
 from onward.metrics.static_tasks import class_means
 from onward.models.clip import Clip
 from onward.tasks.image_text import ImageText
-from onward.train.predicted import predicted
+from onward.train.validation import predicted
 from onward.types import Array, Samples, Stream, Table, View
 
 Named = Mapping[str, Sequence[str]]

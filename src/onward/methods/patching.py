@@ -143,7 +143,7 @@ class Patching(Method):
 
     def _score(self, model: "Model", new: View, past: list[Samples]) -> float:
         """Return the mean score over the samples of earlier periods."""
-        from onward.train.predicted import headline  # torch, which the catalogue does not need
+        from onward.train.validation import headline  # torch, which the catalogue does not need
 
         views = [new.of(each.rows, each.labels) for each in past if len(each)]
         scores = [headline(model, view, self.setting.task) for view in views]

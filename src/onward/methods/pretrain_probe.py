@@ -1,8 +1,7 @@
 """Continual semi-supervised learning: pre-train on each new period, then probe."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,13 +11,11 @@ from onward.budget import COMPUTE, Budget
 from onward.errors import BudgetSpentError, DamagedFolderError, OnwardError, unknown
 from onward.fit import CLASS_OUTPUTS, IMAGES, SECOND_LOOK
 from onward.results.state import load_state, save_state
-from onward.types import Array, Rows, Setting, View
-from onward.view import Reader, reader_of
+from onward.types import Array, Setting, View
+from onward.view import reader_of
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from onward.train.moco import Moco, MocoRecipe
+    from onward.train.moco import CropReader, Moco
     from onward.train.probe import Probe
 
 # Samples whose features are computed together.
@@ -96,20 +93,22 @@ class PretrainProbe:
     def learn(self, view: View, budget: Budget) -> None:
         """Pre-train on all samples, then train the linear layer on those with labels."""
         from onward.train.loading import batches, computing_on
+        from onward.train.moco import CropReader
 
         views = [view, view.unlabelled] if self._unlabelled else [view]
-        samples, key = sum(map(len, views)), (self._setting.seed, self._calls)
+        key = self._setting.seed, self._calls
         with computing_on(self._setting.hardware):
             moco = self._network(view.input_shape)
             budget.declare(parameters=moco.size)
-            steps = self._affordable(moco, samples, len(view), len(view.classes), budget)
+            sources = [reader_of(part).read for part in views]
+            read = CropReader(sources, [*map(len, views)], moco.recipe, key)
+            steps = self._affordable(moco, read, view, budget)
             left, schedule = range(self._steps_done, steps), moco.recipe.optimization
-            read = _Crops([*map(reader_of, views)], [*map(len, views)], moco.recipe, key)
             for step, crops in batches(read, left, len(left), moco.device):
                 size = crops.shape[1]
                 budget.spend(iterations=1, macs=moco.macs * size, batch_size=size)
                 # Counted here, and not where workers read ahead.
-                for number, positions in read.batch(step):
+                for number, positions in read.positions(step):
                     views[number].count(positions)
                 moco.step(crops, schedule.lr_at(step, steps))
                 self._steps_done = step + 1
@@ -173,74 +172,39 @@ class PretrainProbe:
             self._moco = Moco(recipe, self._setting.seed, device)
         return self._moco
 
-    def _affordable(
-        self, moco: "Moco", samples: int, labelled: int, classes: int, budget: Budget
-    ) -> int:
+    def _affordable(self, moco: "Moco", read: "CropReader", view: View, budget: Budget) -> int:
         """Return how many steps of pre-training the budget of this call pays for.
 
         The linear layer comes first: without one there is nothing to predict with.
         """
-        from onward.train.moco import steps_of
         from onward.train.probe import probe_cost
 
-        limits, batch = budget.limits, min(self._recipe.batch_size, samples)
-        probe = probe_cost(labelled, moco.feature_dim, classes)
+        limits, probe = budget.limits, probe_cost(len(view), moco.feature_dim, len(view.classes))
         # Computing the features reads every sample once more.
         epochs = min(self._epochs, limits.get("passes", np.inf) - 1)
         steps = limits.get("iterations", np.inf) - probe["iterations"]
-        macs = limits.get("macs", np.inf) - moco.macs // 2 * samples - probe["macs"]
-        macs_steps = macs // (moco.macs * batch)
+        macs = limits.get("macs", np.inf) - moco.macs // 2 * sum(read.sizes) - probe["macs"]
+        macs_steps = macs // (moco.macs * read.batch_size)
         if min(epochs, steps, macs_steps) < 0:
             raise BudgetSpentError(
                 f"the budget of one call of learn ({limits}) does not pay for reading features and "
                 "training a linear layer on them. Give the run a larger budget"
             )
-        return int(min(steps_of(samples, self._recipe, int(epochs)), steps, macs_steps))
+        return int(min(int(epochs) * read.per_epoch, steps, macs_steps))
 
     def _train_probe(
         self, moco: "Moco", views: list[View], key: tuple[int, ...], budget: Budget
     ) -> None:
         from onward.train.probe import RECIPE, Probe, probe_cost
 
-        view, task = views[0], self._setting.task
+        labels, classes = views[0].labels, len(views[0].classes)
         budget.spend(macs=moco.macs // 2 * sum(map(len, views)))
         features = [_features(moco, part) for part in views if len(part)]
-        classes = len(view.classes)
-        cost = probe_cost(len(view), features[0].shape[1], classes)
-        budget.spend(**cost, batch_size=min(RECIPE.batch_size, len(view)))
-        reference = np.concatenate(features)
+        cost = probe_cost(len(labels), moco.feature_dim, classes)
+        budget.spend(**cost, batch_size=min(RECIPE.batch_size, len(labels)))
         self._probe = Probe.trained(
-            features[0], view.labels, classes, task, key, reference=reference
+            features[0], labels, classes, self._setting.task, key, np.concatenate(features)
         )
-
-
-@dataclass(frozen=True)
-class _Crops:
-    """Reads the crops of a step out of several views, of which it has readers and sizes."""
-
-    readers: Sequence[Reader]
-    sizes: Sequence[int]
-    recipe: "MocoRecipe"
-    key: tuple[int, ...]
-
-    def __call__(self, step: int) -> "Tensor":
-        """Return two crops of each image of a step's batch."""
-        from onward.train.moco import two_crops
-
-        images = [self.readers[number].read(positions) for number, positions in self.batch(step)]
-        return two_crops(np.concatenate(images), self.recipe, (*self.key, step))
-
-    def batch(self, step: int) -> list[tuple[int, Rows]]:
-        """Return which views have samples in a step's batch, and their positions there."""
-        from onward.train.moco import batch_of
-
-        found = []
-        positions = batch_of(sum(self.sizes), self.recipe.batch_size, step, self.key)
-        for number, (start, end) in enumerate(pairwise(np.cumsum([0, *self.sizes]))):
-            here = positions[(positions >= start) & (positions < end)] - start
-            if len(here):
-                found.append((number, here))
-        return found
 
 
 def _features(moco: "Moco", view: View) -> Array:

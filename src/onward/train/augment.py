@@ -4,7 +4,8 @@ Crops and sizes are calls of Pillow, as they are in `torchvision.transforms.v2`,
 installed everywhere.
 """
 
-from typing import get_args
+from collections.abc import Callable
+from typing import Any, get_args
 
 import numpy as np
 from PIL import Image
@@ -67,10 +68,8 @@ def augmented(
 
     Parameters
     ----------
-    reader
-        Reads the samples that are trained on.
-    positions
-        The samples of one batch.
+    reader, positions
+        Reads the samples that are trained on; those of one batch.
     augment
         ``flip`` mirrors every other image, at random. ``random_crop_flip`` also takes another crop
         along the longer edge where the data has one, as CLEAR does; where all there is is the
@@ -96,26 +95,26 @@ def augmented(
             f"expected images to augment, found inputs of the shape {reader.input_shape}. Choose "
             "augment none"
         )
-    rng = draws(Draws.VARIATION, *key)
+    rng, count = draws(Draws.VARIATION, *key), len(positions)
     if augment == "random_resized_crop":
-        tries = rng.random((len(positions), _TRIES, 4))[share]
-        found = reader.resized_parts(positions[share], tries, _LEAST[augment])
-        return _parts_of(reader.read(positions[share]), tries) if found is None else found
+        tries = rng.random((count, _TRIES, 4))[share]
+        images = reader.resized_parts(positions[share], tries, _LEAST[augment])
+        if images is None:
+            images = _changed(reader.read(positions[share]), _part_of_each, tries)
+        return images
     if augment in _VARIED:
-        return _varied_inputs(reader.read(positions), augment, rng)
-    mirrored = which_mirrored(rng, len(positions))
+        return _changed(reader.read(positions), varied, augment, rng)
+    mirrored = which_mirrored(rng, count)
     images = None
     if augment == "random_resized_crop_flip":
-        images = reader.resized_parts(
-            positions, rng.random((len(positions), _TRIES, 4)), _LEAST[augment]
-        )
+        tries = rng.random((count, _TRIES, 4))
+        images = reader.resized_parts(positions, tries, _LEAST[augment])
     if augment != "flip" and images is None:
-        at = rng.random((len(positions), 2))
+        at = rng.random((count, 2))
         images = reader.crops(positions, at[:, 0]) if augment == "random_crop_flip" else None
         if images is None:
             images = shifted(reader.read(positions), at, black=augment == "padded_crop_flip")
-    if images is None:
-        images = reader.read(positions)
+    images = reader.read(positions) if images is None else images
     _mirror(images, mirrored)
     return images
 
@@ -127,23 +126,22 @@ def varied(images: Array, augment: str, rng: np.random.Generator) -> Array:
     return images
 
 
-def _varied_inputs(inputs: Array, augment: str, rng: np.random.Generator) -> Array:
-    """Return inputs whose images are varied: they are images, or pairs with a text."""
-    if inputs.dtype.names is None:
-        return varied(inputs, augment, rng)
-    inputs[IMAGE] = varied(inputs[IMAGE], augment, rng)
-    return inputs
-
-
-def _parts_of(inputs: Array, tries: Array) -> Array:
-    """Return most of each square, in its size, where there is nothing more around it."""
+def _changed(inputs: Array, change: Callable[..., Array], *options: Any) -> Array:
+    """Return inputs whose images are changed: they are images, or pairs with a text."""
     images = inputs if inputs.dtype.names is None else inputs[IMAGE]
-    side, least = images.shape[1], _LEAST["random_resized_crop"]
-    images[...] = [
-        random_part(Image.fromarray(image), side, numbers, least, Image.Resampling.BICUBIC)
-        for image, numbers in zip(images, tries, strict=True)
-    ]
+    images[...] = change(images, *options)
     return inputs
+
+
+def _part_of_each(images: Array, tries: Array) -> Array:
+    """Return most of each square, in its size, where there is nothing more around it."""
+    options = _LEAST["random_resized_crop"], Image.Resampling.BICUBIC
+    return np.stack(
+        [
+            random_part(Image.fromarray(image), len(image), numbers, *options)
+            for image, numbers in zip(images, tries, strict=True)
+        ]
+    )
 
 
 def shifted(images: Array, at: Array, *, black: bool = False) -> Array:

@@ -23,11 +23,10 @@ from onward.saved import to_arrays, to_tensors
 from onward.seeds import Draws, draws
 from onward.train.loading import computing_on
 from onward.train.method import Method
-from onward.train.predicted import predicted
 from onward.train.shared_runs import train_together
 from onward.train.trainer import Trainer
-from onward.train.validation import Validation
-from onward.train.weight_average import WeightAverage
+from onward.train.validation import Validation, predicted
+from onward.train.weights import WeightAverage
 from onward.types import Array, Setting, View
 
 

@@ -7,8 +7,11 @@ gives the same batches.
 import contextlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from functools import partial
+from functools import lru_cache, partial
+from itertools import chain, islice
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -19,13 +22,13 @@ from onward.clocks import DEVICE, WAITING
 from onward.crew import crew
 from onward.errors import OnwardError
 from onward.models.device import computing, explained, resolve_device
+from onward.models.encoder import embed
 from onward.pairs import as_bytes
 from onward.seeds import Draws, draws
 from onward.tasks.boxes import mirrored
 from onward.train.augment import augmented, which_mirrored
-from onward.train.decode_cache import DecodeCache
 from onward.train.method import TrainingSet
-from onward.types import Array, Hardware, Rows, View
+from onward.types import Array, Column, Hardware, Rows, View
 from onward.view import Reader, aligned, reader_of
 
 
@@ -41,7 +44,12 @@ B = TypeVar("B", bound=Movable)
 _WORKERS: ContextVar[int] = ContextVar("workers", default=0)
 # Starting a process takes longer than reading fewer batches than this.
 _FEWEST_BATCHES = 4
-_DECODED = DecodeCache()
+CACHE_SIZE = 2**30
+"""The most bytes that all columns of a process may keep in a `DecodeCache`."""
+# The largest share of the memory that is still available: processes of a sweep share it.
+_CACHE_SHARE = 1 / 8
+# Images whose features are computed together.
+_BATCH_SIZE = 64
 
 
 @contextlib.contextmanager
@@ -58,14 +66,9 @@ def loading_with(workers: int) -> Iterator[None]:
 def computing_on(hardware: Hardware) -> Iterator[None]:
     """Compute and load data as the hardware settings say, and count the time on a device."""
     on_device = resolve_device(hardware.device).type != "cpu"
-    if on_device:
-        DEVICE.start()
-    try:
-        with computing(hardware.threads), loading_with(hardware.workers):
-            yield
-    finally:
-        if on_device:
-            DEVICE.stop()
+    clock = DEVICE if on_device else contextlib.nullcontext()
+    with clock, computing(hardware.threads), loading_with(hardware.workers):
+        yield
 
 
 def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
@@ -92,10 +95,8 @@ def batches(
     read
         Reads one batch: a tensor, or something with a method ``to`` as a tensor has it. Workers
         call it, so it must not depend on what training changes.
-    items
-        What each batch is read from, one after the other.
-    count
-        How many items there are.
+    items, count
+        What each batch is read from, and how many of them there are.
     device
         Where batches are moved to.
     in_memory
@@ -104,31 +105,28 @@ def batches(
     workers = 0 if in_memory else min(_WORKERS.get(), count // _FEWEST_BATCHES)
     if not workers:
         for item in items:
-            WAITING.start()
-            try:
+            with WAITING:
                 found = read(item)
-            finally:
-                WAITING.stop()
             yield item, found.to(device)
         return
     pinned = device.type == "cuda"
-    # A generator of its own: the loader would draw from the one that all of torch shares.
+    # A generator of its own: the loader would draw from the one that all of torch shares. Its own
+    # way to collate would turn positions into tensors.
     loader = DataLoader(
         _Reading(read),
         batch_size=None,
         sampler=items,
         num_workers=workers,
-        collate_fn=_as_it_is,
+        collate_fn=tuple,
         pin_memory=pinned,
-        worker_init_fn=_begin_worker,
         generator=torch.Generator(),
     )
     loaded: Any = iter(loader)
     try:
         while True:
-            WAITING.start()
             try:
-                item, found = next(loaded)
+                with WAITING:
+                    item, found = next(loaded)
             except StopIteration:
                 return
             except RuntimeError as error:
@@ -138,14 +136,61 @@ def batches(
                     raise
                 # A worker that was killed before the memory of its batch was handed over.
                 raise explained(RuntimeError("a DataLoader worker has ended")) from error
-            finally:
-                WAITING.stop()
             if isinstance(found, OnwardError):
                 raise found
             yield item, found.to(device, non_blocking=pinned)
     finally:
         # An exception on its way holds on to the iterator: workers must not live as long.
         loaded._shutdown_workers()
+
+
+class DecodeCache:
+    """Inputs decoded from files, by column and row, in the form that models take.
+
+    Test sets are predicted after every period. What came first stays: they come round in the same
+    order, so a cache that is smaller than all of them would find nothing if it replaced its oldest
+    rows, and `capacity` bytes are kept at most. A column's rows are freed together with the column.
+    """
+
+    def __init__(self, capacity: int = CACHE_SIZE) -> None:
+        self._capacity = capacity
+        self._columns: WeakKeyDictionary[Column, dict[int, torch.Tensor]] = WeakKeyDictionary()
+
+    def has(self, column: Column, rows: Rows) -> bool:
+        """Whether all of these rows are there."""
+        return self._columns.get(column, {}).keys() >= {*rows.tolist()}
+
+    def get(self, column: Column, rows: Rows) -> torch.Tensor:
+        """Return the inputs of these rows, all of which are there, as a new tensor on the CPU."""
+        return torch.stack([self._columns[column][row] for row in rows.tolist()])
+
+    def put(self, column: Column, rows: Rows, inputs: torch.Tensor) -> None:
+        """Keep copies of the inputs of these rows, as long as there is room."""
+        known = self._columns.setdefault(column, {})
+        new = {row: place for place, row in enumerate(rows.tolist()) if row not in known}
+        size = self.size + len(new) * inputs[0].nbytes
+        if new and size <= min(self._capacity, _CACHE_SHARE * _available_memory()):
+            # A copy: batches of workers lie in shared memory, which is scarce.
+            copied = inputs.cpu().index_select(0, torch.tensor([*new.values()]))
+            known.update(zip(new, copied, strict=True))
+
+    @property
+    def size(self) -> int:
+        """How many bytes are kept."""
+        rows = [known for known in self._columns.values() if known]
+        return sum(len(known) * next(iter(known.values())).nbytes for known in rows)
+
+
+def _available_memory() -> float:
+    """Return how many bytes the system can still give, where it says so."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return float("inf")
+
+
+_CACHE = DecodeCache()
 
 
 def view_batches(
@@ -157,43 +202,56 @@ def view_batches(
 ) -> Generator[torch.Tensor, None, None]:
     """Yield the inputs of a view in order on a device, as rows that models take.
 
-    Inputs of test views that are decoded from files are decoded once, see `DecodeCache`.
-
-    Parameters
-    ----------
-    view
-        Counts the samples when they are used.
-    device
-        Where batches are moved to.
-    size
-        How many samples a batch has; by default as many as stay in a processor's cache.
-    within
-        The positions to begin and to end at.
+    A batch has as many samples as stay in a processor's cache, or `size`; `within` has the
+    positions to begin and to end at. The view counts samples when they are used. Inputs of test
+    views that are decoded from files are decoded once, see `DecodeCache`.
     """
     reader, parts = reader_of(view), view.part_slices(size, within=within)
     names = [reader.cacheable_rows(part) for part in parts]
-    cached = [name is not None and _DECODED.has(*name) for name in names]
+    cached = [name is not None and _CACHE.has(*name) for name in names]
     missing = [part for part, is_cached in zip(parts, cached, strict=True) if not is_cached]
-    loaded = batches(
-        partial(_read_part, reader),
-        missing,
-        len(missing),
-        device,
-        in_memory=reader.in_memory,
-    )
+    read = partial(_read_part, reader)
+    loaded = batches(read, missing, len(missing), device, in_memory=reader.in_memory)
     for part, name, is_cached in zip(parts, names, cached, strict=True):
         if name is not None and is_cached:
-            inputs = _DECODED.get(*name).to(device)
+            inputs = _CACHE.get(*name).to(device)
         else:
             _, inputs = next(loaded)
             if name is not None:
-                _DECODED.put(*name, inputs)
+                _CACHE.put(*name, inputs)
         view.count(part)
         yield inputs
 
 
 def _read_part(reader: Reader, part: slice) -> torch.Tensor:
     return from_dlpack(as_bytes(reader.read_part(part)))
+
+
+def embed_parts(
+    read: Callable[[Rows], Array],
+    parts: Sequence[Rows],
+    *,
+    network: Callable[[torch.Tensor], torch.Tensor],
+    size: int,
+    device: torch.device,
+) -> Generator[Array, None, None]:
+    """Yield the features of each part of some images.
+
+    `read` returns images as bytes by their numbers, and a part is an array of numbers; `network`
+    is on the device, and reads images of `size` pixels a side: see `embed`.
+    """
+    split = [np.split(part, range(_BATCH_SIZE, len(part), _BATCH_SIZE)) for part in parts]
+    items = [*chain(*split)]
+    with contextlib.closing(
+        batches(partial(_tensor_of, read), items, len(items), device)
+    ) as loaded:
+        for part in split:
+            found = [embed(images, network, size) for _, images in islice(loaded, len(part))]
+            yield np.concatenate([features.cpu().numpy() for features in found])
+
+
+def _tensor_of(read: Callable[[Rows], Array], rows: Rows) -> torch.Tensor:
+    return torch.from_numpy(read(rows))
 
 
 class BatchSampler:
@@ -205,8 +263,6 @@ class BatchSampler:
 
     Parameters
     ----------
-    training
-        What is trained on.
     batch_size
         How many samples of the epoch a batch has; the last one of an epoch may have fewer.
     key
@@ -226,13 +282,12 @@ class BatchSampler:
         across_epochs: bool = False,
         replacement: bool = False,
     ) -> None:
-        self._training, self._replays_all = training, training.replays_all
+        self._training, self._key = training, key
         self._size = min(batch_size, training.epoch) if across_epochs else batch_size
-        self._key = key
         self._across_epochs, self._replacement = across_epochs, replacement
         self.per_epoch = max(-(-training.epoch // max(self._size, 1)), 1)
-        self._epoch = -1
-        self._orders: dict[int, Rows] = {}
+        # A batch across the ends of epochs has samples of two, and replayed samples of another one.
+        self._orders = lru_cache(3)(partial(_shuffled, training, key, self.per_epoch))
 
     def within(self, passes: float) -> float:
         """Return the number of steps in this number of passes over the epoch."""
@@ -242,50 +297,41 @@ class BatchSampler:
 
     def __getitem__(self, step: int) -> Rows:
         epoch, batch = divmod(step, self.per_epoch)
-        if epoch != self._epoch:
-            self._shuffle(epoch)
+        training, replay = self._training, self._training.replay
+        order, spare = self._orders(epoch)
         if self._replacement:
             rng = draws(Draws.BATCHES, *self._key, epoch, batch)
-            chosen = rng.integers(0, self._training.epoch, self._size)
+            chosen = rng.integers(0, training.epoch, self._size)
         elif self._across_epochs:
             chosen = self._batch_across_epochs(step)
         else:
-            chosen = self._order[batch * self._size : (batch + 1) * self._size]
-        replay = self._training.replay
-        if self._training.draw is not None:
+            chosen = order[batch * self._size : (batch + 1) * self._size]
+        if training.draw is not None:
             rng = draws(Draws.BATCHES, *self._key, epoch, batch)
-            again = self._training.draw(chosen, rng)[:replay]
-        elif self._replays_all:
-            again = self._replay
+            again = training.draw(chosen, rng)[:replay]
         else:
-            again = self._replay[batch * replay : (batch + 1) * replay]
+            again = spare if training.replays_all else spare[batch * replay :][:replay]
         return np.concatenate([chosen, again]) if len(again) else chosen
 
     def _batch_across_epochs(self, step: int) -> Rows:
         """Return a batch of the concatenated epochs."""
         start, count = step * self._size, self._training.epoch
         first, last = start // count, (start + self._size - 1) // count
-        orders = [self._permuted(epoch) for epoch in range(first, last + 1)]
+        orders = [self._orders(epoch)[0] for epoch in range(first, last + 1)]
         return np.concatenate(orders)[start - first * count :][: self._size]
 
-    def _permuted(self, epoch: int) -> Rows:
-        if epoch not in self._orders:
-            kept = {number: order for number, order in self._orders.items() if number == epoch - 1}
-            rng = draws(Draws.BATCHES, *self._key, epoch)
-            shuffled = self._training.view.shuffled(self._training.epoch, rng)
-            self._orders = {**kept, epoch: shuffled}
-        return self._orders[epoch]
 
-    def _shuffle(self, epoch: int) -> None:
-        rng = draws(Draws.BATCHES, *self._key, epoch)
-        self._epoch = epoch
-        self._order = self._training.view.shuffled(self._training.epoch, rng)
-        spare = np.arange(self._training.epoch, len(self._training.view))
-        self._replay = spare
-        if self._training.draw is None and not self._replays_all:
-            wanted = self.per_epoch * self._training.replay if len(spare) else 0
-            rounds = [rng.permutation(spare) for _ in range(-(-wanted // max(len(spare), 1)))]
-            self._replay = np.concatenate(rounds) if rounds else spare[:0]
+def _shuffled(
+    training: TrainingSet, key: Sequence[int], per_epoch: int, epoch: int
+) -> tuple[Rows, Rows]:
+    """Return the order of an epoch's samples, and that of the samples to replay."""
+    rng = draws(Draws.BATCHES, *key, epoch)
+    order = training.view.shuffled(training.epoch, rng)
+    spare = np.arange(training.epoch, len(training.view))
+    if training.draw is not None or training.replays_all or not len(spare):
+        return order, spare
+    rounds = -(-per_epoch * training.replay // len(spare))
+    return order, np.concatenate([spare[:0], *(rng.permutation(spare) for _ in range(rounds))])
 
 
 class BatchReader:
@@ -294,12 +340,8 @@ class BatchReader:
     A new array of some megabytes for every batch would cost more than the copy. Where every batch
     replays all of a memory, that is read once and stays in the buffer, behind the new samples.
 
-    Parameters
-    ----------
-    training, batch_size, augment, key
-        Of the training loop.
-    shared
-        Whether each of several processes may read only its share of a batch.
+    With `shared`, each of several processes reads only its share of a batch, where augmentation and
+    method allow that.
     """
 
     def __init__(
@@ -332,7 +374,7 @@ class BatchReader:
 
     def __call__(self, step: int, positions: Rows) -> Array:
         """Return the inputs at these positions."""
-        share = crew().share(len(positions)) if self.shared else slice(0, len(positions))
+        share = crew().share(len(positions)) if self.shared else slice(None)
         if self._augment != "none":
             return augmented(self._reader, positions, self._augment, (*self._key, step), share)
         positions = positions[share]
@@ -376,12 +418,3 @@ class _Reading(Dataset[Any]):
             return item, self._read(item)
         except OnwardError as error:
             return item, error
-
-
-def _as_it_is(item: Any) -> Any:
-    """Return an item without turning its arrays into tensors."""
-    return item
-
-
-def _begin_worker(_: int) -> None:
-    torch.set_num_threads(1)

@@ -31,25 +31,23 @@ class TrainingSet:
     view
         The samples: those that make up an epoch, then those that are only replayed.
     epoch
-        How many samples make up an epoch; the rest are drawn from, `replay` for every batch.
+        The number of samples that make up an epoch.
     replay
-        How many replayed samples each batch gets in addition, by chance; if it is as many as there
-        are, each batch gets all of them in their order.
+        The number of replayed samples that each batch has in addition, drawn at random; where it is
+        the number of all of them, they are in their own order.
     forward_passes
-        How often each sample is looked at: twice where there is a teacher, whose work counts too.
+        Forward passes per sample: 2 with a teacher, whose work counts too.
     separate_replay
-        Whether replayed samples are left to the method: the batch's outputs are then those of the
-        new samples alone.
+        Whether the method computes the outputs of replayed samples: the batch's outputs are then
+        those of the new samples alone.
     draw
-        Chooses for each batch which samples it replays, `replay` at most, in place of chance: given
-        the positions of its new samples and a generator, it returns positions. The batch has them
-        in this order, after its new samples.
+        Chooses the samples that a batch replays, at most `replay`, given the positions of its new
+        samples and a generator. It returns positions, in the order that the batch has them in.
     batch
-        How many samples of the epoch each batch has, where the method wants another number than
-        the recipe says. There are as many steps as with the recipe's, and so fewer or more epochs.
+        The number of samples of the epoch in each batch, by default the recipe's. The number of
+        steps is that of the recipe's batches, so that there are fewer or more epochs.
     step_multiplier
-        How many times the recipe's iterations are done, by methods that are defined by more of
-        them; where it counts epochs, that is as it is.
+        A factor of the recipe's `max_steps`; it does not change a recipe that counts epochs.
     """
 
     view: View
@@ -126,25 +124,23 @@ class Batch:
 
 
 class Method(Saved):
-    """Finetuning's answers to the five questions; a method overrides the ones it answers otherwise.
+    """Finetuning, and what methods override: `training_data`, `init_weights`, `compute_loss`, ...
 
-    | question | member |
-    |---|---|
-    | what does it train on? | `training_data` |
-    | which weights does it start from? | `init_weights` |
-    | what does it minimise? | `compute_loss` |
-    | what happens to the gradient? | `on_after_backward` |
-    | what does it do afterwards? | `on_learn_end` |
+    Attributes named in `saved` are in checkpoints between two calls, those in `step_state` also
+    within a call; the ones with a ``begin`` are given the setting. Instead of naming attributes in
+    `saved`, a method may override `state` and `restore`.
 
-    A method that keeps anything between two calls names those attributes in `saved`, or gives them
-    to `state` and takes them back in `restore`; that is all it needs to resume. What it names and
-    has a `begin` of its own is told the setting too. `step_state` are those that change within a
-    call. One that only starts from other weights than the last
-    ones sets `start`. One that needs another last layer than a linear one names it in `head`, and
-    one that takes the weights of the epoch with the best score on the validation samples, where a
-    benchmark has any, sets `keeps_best`. One that needs another optimizer or batch size than the
-    recipe's returns another recipe in `override_recipe`; `lr_scale` multiplies the learning rate.
-    One that makes no sense everywhere says what it `needs`, and what for: see `onward.fit`.
+    Attributes
+    ----------
+    needs
+        What the method needs of a benchmark, and what for: see `onward.fit`.
+    start
+        The weights that a call of `learn` starts from.
+    head
+        The last layer of the model.
+    keeps_best
+        Whether the weights are those of the epoch with the best score on the validation samples,
+        where there are any.
     """
 
     needs: ClassVar[Mapping[str, str]] = {}
@@ -154,7 +150,7 @@ class Method(Saved):
     keeps_best: bool = False
 
     def override_recipe(self, recipe: Recipe) -> Recipe:
-        """Return how it is trained, given what the benchmark's recipe says: here, as that says."""
+        """Return the recipe to train by, given the benchmark's: here, that one."""
         return recipe
 
     @property
@@ -201,8 +197,8 @@ class Method(Saved):
     def is_plain_finetuning(self) -> bool:
         """Whether a call minimizes the task loss, and changes neither gradients nor learning rate.
 
-        Methods of which that is true of their first call alone, before they have a teacher, say so
-        themselves: with the same samples and weights, they learn the same as finetuning.
+        Methods of which that is true before they have a teacher override it: with the same samples
+        and weights, they learn the same as finetuning.
         """
         return self._answers_like(Method)
 
@@ -239,10 +235,7 @@ def require_scalar(loss: Any) -> "torch.Tensor":
 
 
 def may_read_again(budget: Budget) -> bool:
-    """Whether a method may look at new samples beside training on them.
-
-    Where passes or MACs are limited, descending takes all of them.
-    """
+    """Whether new samples may be read beside training: training takes all passes and MACs."""
     return budget.limits.keys().isdisjoint({"passes", "macs"})
 
 
@@ -262,11 +255,9 @@ def number(
     """
     right = isinstance(value, int | float) and not isinstance(value, bool)
     if not right or not low <= value <= high or value == float("inf") or (above and value == low):
-        upto = "" if high == float("inf") else f" and up to {high:g}"
-        raise OnwardError(
-            f"expected {name} as a number {'above' if above else 'from'} {low:g}"
-            f"{'' if above else ' on'}{upto}, found {value!r}"
-        )
+        start = f"above {low:g}" if above else f"from {low:g} on"
+        end = "" if high == float("inf") else f" and up to {high:g}"
+        raise OnwardError(f"expected {name} as a number {start}{end}, found {value!r}")
     return float(value)
 
 

@@ -11,7 +11,7 @@ there is nothing to shuffle between, and it is left out.
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,17 +20,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from onward.errors import DamagedFolderError, OnwardError, unknown
+from onward.errors import DamagedFolderError, unknown
 from onward.models.augment import AUGMENTATIONS, augmented
 from onward.models.device import autocast, require_precision
-from onward.models.encoder import ENCODERS, Encoder, build_encoder, embed
+from onward.models.encoder import ENCODERS, build_encoder, embed
 from onward.models.pixels import to_pixels
 from onward.models.shared import forward_macs
 from onward.saved import to_arrays, to_tensors
 from onward.seeds import Draws, draws
 from onward.train.optimizers import ModelOptimizer, optimizer_class
-from onward.train.recipe import Precision, Recipe
-from onward.types import Array
+from onward.train.recipe import Precision, Recipe, check_fields
+from onward.types import Array, Rows
 
 CPU_DEVICE = torch.device("cpu")
 
@@ -87,19 +87,10 @@ class MocoRecipe:
     precision: Precision = "fp32"
 
     def __post_init__(self) -> None:
-        for kind, name, known in (
-            ("encoder", self.encoder, ENCODERS),
-            ("augmentation", self.augmentation, AUGMENTATIONS),
-        ):
-            if name not in known:
+        for kind, known in {"encoder": ENCODERS, "augmentation": AUGMENTATIONS}.items():
+            if (name := getattr(self, kind)) not in known:
                 raise unknown(kind, name, known, "docs/howto/pretraining.md")
-        for name, least in (("epochs", 0), ("queue_size", 0), ("embedding_dim", 1)):
-            value = getattr(self, name)
-            if type(value) is not int or value < least:
-                raise OnwardError(
-                    f"expected {name} as a whole number of at least {least}, found {value!r}"
-                )
-        # All other numbers are checked there.
+        check_fields(self, from_zero=("epochs", "queue_size"))
         optimizer_class(self.optimization.optimizer)
 
     @property
@@ -110,12 +101,10 @@ class MocoRecipe:
             lr=self.lr,
             weight_decay=self.weight_decay,
             batch_size=self.batch_size,
-            epochs=max(self.epochs, 1),
+            epochs=1,
             optimizer=self.optimizer,
             momentum=self.momentum,
             schedule="cosine",
-            precision=self.precision,
-            image_size=self.image_size,
         )
 
 
@@ -163,38 +152,27 @@ class Moco:
         require_precision(device, recipe.precision)
         self.recipe, self.device = recipe, device
         rng = draws(Draws.PRETRAINING, seed)
-        first = build_encoder(recipe.encoder, int(rng.integers(2**31)))
+        self.encoder = build_encoder(recipe.encoder, int(rng.integers(2**31)))
         wide = ENCODERS[recipe.encoder].width
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(int(rng.integers(2**31)))
             head = nn.Sequential(
                 nn.Linear(wide, wide), nn.ReLU(), nn.Linear(wide, recipe.embedding_dim)
             )
-        self._encoder_q = nn.Sequential(first, head)
+        self._encoder_q = nn.Sequential(self.encoder, head)
         queue = rng.normal(size=(recipe.queue_size, recipe.embedding_dim)).astype(np.float32)
         self._queue = functional.normalize(torch.from_numpy(queue), dim=1).to(device)
         self._queue_ptr = 0
-        shape = (3, recipe.image_size, recipe.image_size)
-        self.macs = 2 * forward_macs(self._encoder_q.eval(), torch.zeros(1, *shape))
+        sample = torch.zeros(1, 3, recipe.image_size, recipe.image_size)
+        self.macs = 2 * forward_macs(self._encoder_q.eval(), sample)
         with torch.no_grad():
-            self.feature_dim = first.features(torch.zeros(1, *shape)).shape[1]
+            self.feature_dim = self.encoder.features(sample).shape[1]
+        # The parameters of both encoders.
+        self.size = 2 * sum(p.numel() for p in self._encoder_q.parameters())
         self._encoder_q.train().to(device)
         self._encoder_k = copy.deepcopy(self._encoder_q).requires_grad_(False)
-        self._optimizer = self._new_optimizer({})
+        self._optimizer = self._new_optimizer()
         self._scaler = torch.amp.GradScaler(device.type, enabled=recipe.precision == "fp16")
-
-    @property
-    def encoder(self) -> Encoder:
-        """The encoder that is trained."""
-        found = self._encoder_q[0]
-        if not isinstance(found, Encoder):
-            raise TypeError("the first part of a branch is its encoder")
-        return found
-
-    @property
-    def size(self) -> int:
-        """The number of parameters of both encoders."""
-        return 2 * sum(p.numel() for p in self._encoder_q.parameters())
 
     def step(self, crops: Tensor, lr: float) -> float:
         """Learn from two crops of each image, see `two_crops`, on the device; return the loss."""
@@ -253,7 +231,7 @@ class Moco:
                 f"the saved state of the pre-training does not fit its recipe: {error}"
             ) from error
 
-    def _new_optimizer(self, state: Mapping[str, Tensor]) -> ModelOptimizer:
+    def _new_optimizer(self, state: Mapping[str, Tensor] | None = None) -> ModelOptimizer:
         named = dict(self._encoder_q.named_parameters())
         return ModelOptimizer(named, self.recipe.optimization, state=state)
 
@@ -287,33 +265,51 @@ class Moco:
 def two_crops(images: Array, recipe: MocoRecipe, key: tuple[int, ...]) -> Tensor:
     """Return two random crops of each image, (2, n, 3, side, side) between 0 and 1.
 
-    Parameters
-    ----------
-    images
-        Bytes, see `to_pixels`.
-    recipe
-        Says how images are augmented.
-    key
-        What the crops are drawn from: a seed and a step.
+    Images are bytes, see `to_pixels`. Crops are drawn from the key: a seed and a step.
     """
     pixels, rng = to_pixels(images), draws(Draws.AUGMENTATION, *key)
     how = AUGMENTATIONS[recipe.augmentation]
     return torch.stack([augmented(pixels, how, recipe.image_size, rng) for _ in range(2)])
 
 
-def batch_of(samples: int, size: int, step: int, key: tuple[int, ...]) -> Array:
-    """Return the positions of one step's samples; every epoch is a new permutation.
+@dataclass(frozen=True)
+class CropReader:
+    """Reads two crops of each image of a batch, by the number of the step.
 
-    What does not fill a last batch is left out of its epoch: statistics of a few samples would
-    disturb the network.
+    Every epoch is a new permutation of all images. What does not fill a last batch is left out of
+    its epoch: statistics of a few samples would disturb the network.
+
+    `sources` are functions that return images at some positions, one for each part of the data, and
+    `sizes` how many images each has. Permutations and crops are drawn from the key: a seed, and the
+    number of the call.
     """
-    size = min(size, samples)
-    epoch, place = divmod(step, samples // size)
-    order = draws(Draws.BATCHES, *key, epoch).permutation(samples)
-    return order[place * size : (place + 1) * size]
 
+    sources: Sequence[Callable[[Rows], Array]]
+    sizes: Sequence[int]
+    recipe: MocoRecipe
+    key: tuple[int, ...]
 
-def steps_of(samples: int, recipe: MocoRecipe, epochs: int | None = None) -> int:
-    """Return how many steps the epochs of a recipe are."""
-    passes = recipe.epochs if epochs is None else epochs
-    return passes * (samples // min(recipe.batch_size, samples))
+    @property
+    def batch_size(self) -> int:
+        """How many images a batch has: no more than there are."""
+        return min(self.recipe.batch_size, sum(self.sizes))
+
+    @property
+    def per_epoch(self) -> int:
+        """The number of steps of an epoch."""
+        return sum(self.sizes) // self.batch_size
+
+    def positions(self, step: int) -> list[tuple[int, Rows]]:
+        """Return the numbers of the sources in a step's batch, with the positions in each."""
+        epoch, batch = divmod(step, self.per_epoch)
+        order = draws(Draws.BATCHES, *self.key, epoch).permutation(sum(self.sizes))
+        chosen = order[batch * self.batch_size :][: self.batch_size]
+        ends = np.cumsum(self.sizes)
+        source = np.searchsorted(ends, chosen, side="right")
+        starts = ends - self.sizes
+        return [(n, chosen[source == n] - starts[n]) for n in np.unique(source).tolist()]
+
+    def __call__(self, step: int) -> Tensor:
+        """Return the crops of a step, see `two_crops`."""
+        images = [self.sources[number](rows) for number, rows in self.positions(step)]
+        return two_crops(np.concatenate(images), self.recipe, (*self.key, step))

@@ -4,6 +4,7 @@ What is added to it here: rows that are frozen, a state that is saved by the nam
 and parameters that grow between two calls of `learn`.
 """
 
+import contextlib
 import functools
 import importlib
 import inspect
@@ -15,6 +16,7 @@ from torch import nn
 
 from onward.errors import OnwardError, unknown
 from onward.models.probe_bank import ProbeBank
+from onward.models.torchvision_loader import torchvision
 from onward.train.recipe import Recipe
 
 # Their steps compute the loss again, or take gradients of another kind.
@@ -28,12 +30,9 @@ _NOT_ROWWISE = ("dampening", "nesterov", "maximize", "differentiable")
 @functools.cache
 def optimizer_class(name: str) -> Callable[..., torch.optim.Optimizer]:
     """Return a class of `torch.optim` by its name in any case, or else one of timm's."""
-    known = {
-        other.lower(): kind
-        for other, kind in vars(torch.optim).items()
-        if inspect.isclass(kind) and issubclass(kind, torch.optim.Optimizer)
-    }
-    del known["optimizer"]
+    kinds = [kind for kind in vars(torch.optim).values() if inspect.isclass(kind)]
+    base = torch.optim.Optimizer
+    known = {k.__name__.lower(): k for k in kinds if issubclass(k, base) and k is not base}
     if name.lower() in _UNSUITABLE:
         raise OnwardError(
             f"expected an optimizer that takes one step for each gradient, found {name}. Choose "
@@ -42,14 +41,9 @@ def optimizer_class(name: str) -> Callable[..., torch.optim.Optimizer]:
     if name.lower() in known:
         return known[name.lower()]
     names: list[str] = []
-    try:
-        from onward.models.torchvision_loader import torchvision
-
+    with contextlib.suppress(ImportError, OnwardError):
         torchvision()  # which timm imports
         timm: Any = importlib.import_module("timm.optim")
-    except (ImportError, OnwardError):
-        pass
-    else:
         names = timm.list_optimizers()
         if name in names:
             made: Callable[..., torch.optim.Optimizer] = timm.get_optimizer_class(name)
@@ -66,13 +60,8 @@ def accepted_options(name: str) -> frozenset[str]:
 def make_optimizer(named: Mapping[str, nn.Parameter], recipe: Recipe) -> torch.optim.Optimizer:
     """Return the recipe's optimizer of these parameters.
 
-    Parameters
-    ----------
-    named
-        The parameters by name.
-    recipe
-        Names the optimizer and has its numbers: those that the optimizer has no argument for, such
-        as the momentum of AdamW, are left out.
+    Numbers of the recipe that the optimizer has no argument for, such as the momentum of AdamW, are
+    left out.
     """
     known = accepted_options(recipe.optimizer)
     options: dict[str, Any] = {n: getattr(recipe, n) for n in FIELDS if n in known}
@@ -89,15 +78,12 @@ def make_optimizer(named: Mapping[str, nn.Parameter], recipe: Recipe) -> torch.o
     # step does.
     if "fused" in known and not {"foreach", "fused", "differentiable"} & options.keys():
         options["fused"] = all(p.is_floating_point() for p in named.values()) or None
-    groups: list[dict[str, Any]] = [{"params": [*named.values()]}]
-    if recipe.no_decay:
-        exempt = [p for p in named.values() if p.ndim < 2]
-        others = [p for p in named.values() if p.ndim >= 2]
-        groups = [{"params": others}, {"params": exempt, "weight_decay": 0.0}]
+    exempt = [p for p in named.values() if recipe.no_decay and p.ndim < 2]
+    others = [p for p in named.values() if not recipe.no_decay or p.ndim >= 2]
+    groups = [{"params": others}] if others else []
     try:
         return optimizer_class(recipe.optimizer)(
-            [group for group in groups if group["params"]],
-            **options,
+            [*groups, {"params": exempt, "weight_decay": 0.0}] if exempt else groups, **options
         )
     except (TypeError, ValueError, RuntimeError) as error:
         raise OnwardError(
@@ -111,10 +97,6 @@ class ModelOptimizer:
 
     Parameters
     ----------
-    named
-        The parameters that are trained, by name.
-    recipe
-        Names the optimizer and has its numbers.
     frozen_rows
         By name, how many of a parameter's first rows are not updated.
     state
@@ -149,12 +131,13 @@ class ModelOptimizer:
         self.clip_gradients()
         for group in self.torch.param_groups:
             group["lr"] = lr
-        if not self._frozen:
-            self._update(scaler)
-            return
         # Weight decay and momentum move rows whose gradient is zero, too.
         before = {name: self._named[name][:rows].clone() for name, rows in self._frozen.items()}
-        self._update(scaler)
+        if scaler is not None and scaler.is_enabled():
+            scaler.step(self.torch)
+            scaler.update()
+        else:
+            self.torch.step()
         for name, rows in before.items():
             self._named[name][: len(rows)] = rows
 
@@ -186,13 +169,6 @@ class ModelOptimizer:
         found: dict[str, Any] = self.torch.state[self._named[name]]
         return found
 
-    def _update(self, scaler: torch.amp.GradScaler | None) -> None:
-        if scaler is None or not scaler.is_enabled():
-            self.torch.step()
-            return
-        scaler.step(self.torch)
-        scaler.update()
-
     def copy_state(self, other: "ModelOptimizer") -> None:
         """Take over the state of the optimizer of an equal model."""
         for name, parameter in self._named.items():
@@ -213,21 +189,14 @@ class ModelOptimizer:
         return found
 
     def _restore(self, state: Mapping[str, torch.Tensor]) -> None:
-        entries: dict[str, dict[str, torch.Tensor]] = {}
+        order = [id(p) for group in self.torch.param_groups for p in group["params"]]
+        packed = self.torch.state_dict()
         for place, value in state.items():
             name, _, entry = place.rpartition("/")
-            entries.setdefault(name, {})[entry] = value
-        packed = self.torch.state_dict()
-        order = [p for group in self.torch.param_groups for p in group["params"]]
-        names = {id(parameter): name for name, parameter in self._named.items()}
-        packed["state"] = {
-            number: {
-                entry: _laid_out(_grown(value, parameter), parameter)
-                for entry, value in entries[names[id(parameter)]].items()
-            }
-            for number, parameter in enumerate(order)
-            if names[id(parameter)] in entries
-        }
+            if (parameter := self._named.get(name)) is not None:
+                number = order.index(id(parameter))
+                entries = packed["state"].setdefault(number, {})
+                entries[entry] = _laid_out(value, parameter)
         self.torch.load_state_dict(packed)
 
 
@@ -302,22 +271,16 @@ class RowwiseSGD:
         return buffer
 
 
-def _grown(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
-    """Return an entry of the state with as many rows as its parameter has now; new ones are zero.
+def _laid_out(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
+    """Return a gradient or an entry of the state with the rows and memory format of its parameter.
 
-    Only last layers grow, at the end of their first axis.
+    Rows that the parameter has gained since are zero: only last layers grow, at the end of their
+    first axis. torch's fused kernels read gradients and state as if they lay in memory like the
+    parameter.
     """
     missing = len(parameter) - len(value) if value.ndim and parameter.ndim else 0
-    if missing <= 0 or value.shape[1:] != parameter.shape[1 : value.ndim]:
-        return value
-    return torch.cat([value, value.new_zeros(missing, *value.shape[1:])])
-
-
-def _laid_out(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
-    """Return a tensor in the memory format of its parameter, if it has the same shape.
-
-    torch's fused kernels read gradients and state as if they lay in memory like the parameter.
-    """
+    if missing > 0 and value.shape[1:] == parameter.shape[1 : value.ndim]:
+        value = torch.cat([value, value.new_zeros(missing, *value.shape[1:])])
     if value.shape != parameter.shape or value.stride() == parameter.stride():
         return value
     return torch.empty_like(parameter, dtype=value.dtype, requires_grad=False).copy_(value)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from safetensors.torch import save
 
 from onward.data.past import Past
@@ -25,8 +24,7 @@ from onward.results.folder import replace_checkpoint
 from onward.results.read import checkpoints
 from onward.results.state import load_state, save_state
 from onward.train.loading import batches, computing_on
-from onward.train.moco import Moco, MocoRecipe, batch_of, steps_of, two_crops
-from onward.types import Column
+from onward.train.moco import CropReader, Moco, MocoRecipe
 
 Watch = Callable[[int, int, float | None], None]
 """Called with the number of finished steps, that of all steps, and the last loss."""
@@ -50,14 +48,9 @@ def pretrain(
 
     Parameters
     ----------
-    past
-        What to learn from.
-    recipe, seed
-        The hyperparameters; the seed of all random numbers.
     out
-        The folder: ``weights.safetensors`` and ``card.json``.
-    hardware
-        What to compute on; it is not recorded in the card.
+        The folder: ``weights.safetensors`` and ``card.json``. The card does not say on which
+        hardware they were computed.
     checkpoint_seconds
         How many seconds of work a kill may cost at most.
     watch
@@ -69,7 +62,7 @@ def pretrain(
     -------
     Whether it trained: False where the weights were complete.
     """
-    spec = _spec(past, recipe, seed)
+    spec = {"data_digest": past.digest, "recipe": asdict(recipe), "seed": seed}
     if _is_complete(out, spec):
         return False
     # Before there is a folder: the device may not be there, or not compute in this precision.
@@ -81,22 +74,17 @@ def pretrain(
             return False
         remove_drafts(out / "checkpoint")
         with computing_on(hardware):
-            _train(past, moco, seed, out, spec, checkpoint_seconds, watch)
+            _train(past, moco, out, spec, checkpoint_seconds, watch)
         shutil.rmtree(out / "checkpoint", ignore_errors=True)
         return True
 
 
 def _train(
-    past: Past,
-    moco: Moco,
-    seed: int,
-    out: Path,
-    spec: dict[str, Any],
-    checkpoint_seconds: float,
-    watch: Watch,
+    past: Past, moco: Moco, out: Path, spec: dict[str, Any], checkpoint_seconds: float, watch: Watch
 ) -> None:
     recipe, samples = moco.recipe, past.images.shape[0]
-    steps, schedule = steps_of(samples, recipe), recipe.optimization
+    read = CropReader([past.images.__getitem__], [samples], recipe, (spec["seed"],))
+    steps, schedule = recipe.epochs * read.per_epoch, recipe.optimization
     losses: list[float] = []
     saved = checkpoints(out)
     if saved:
@@ -106,7 +94,6 @@ def _train(
         losses = state["losses"].tolist()
     watch(len(losses), steps, None)
     saved_at, left = time.monotonic(), range(len(losses), steps)
-    read = partial(_read, past.images, recipe, seed)
     for step, crops in batches(read, left, len(left), moco.device):
         try:
             loss = moco.step(crops, schedule.lr_at(step, steps))
@@ -119,8 +106,7 @@ def _train(
             replace_checkpoint(out, partial(save_state, state=state))
             saved_at = time.monotonic()
     weights = save(moco.encoder.trunk.state_dict())
-    per_epoch = steps // recipe.epochs if recipe.epochs else 1
-    curve = np.array(losses).reshape(-1, per_epoch).mean(1)
+    curve = np.array(losses).reshape(-1, read.per_epoch).mean(1)
     card = {
         **spec,
         "past": past.name,
@@ -141,16 +127,6 @@ def _is_complete(out: Path, spec: dict[str, Any]) -> bool:
         return False
     _require_same(read_card(out), spec, out)
     return True
-
-
-def _read(images: Column, recipe: MocoRecipe, seed: int, step: int) -> torch.Tensor:
-    """Return the crops of one step."""
-    rows = batch_of(images.shape[0], recipe.batch_size, step, (seed,))
-    return two_crops(images[rows], recipe, (seed, step))
-
-
-def _spec(past: Past, recipe: MocoRecipe, seed: int) -> dict[str, Any]:
-    return {"data_digest": past.digest, "recipe": asdict(recipe), "seed": seed}
 
 
 def _require_same(found: dict[str, Any], spec: dict[str, Any], out: Path) -> None:

@@ -8,8 +8,9 @@ import torch
 
 from onward.data.features import scale_of, scaled
 from onward.models.classifier import Classifier, linear_probe
+from onward.saved import to_arrays, to_tensors
 from onward.seeds import Draws, draws
-from onward.train.optimizers import make_optimizer
+from onward.train.optimizers import ModelOptimizer
 from onward.train.recipe import Recipe
 from onward.types import Array, Task
 
@@ -45,7 +46,6 @@ class Probe:
         classes: int,
         task: Task,
         key: tuple[int, ...],
-        *,
         reference: Array,
     ) -> "Probe":
         """Train a probe from random weights; the key, a seed and a call, draws these and batches.
@@ -54,7 +54,7 @@ class Probe:
         """
         seed = int(draws(Draws.WEIGHTS, *key).integers(2**63))
         probe = linear_probe(features.shape[1:], classes, torch.Generator().manual_seed(seed))
-        optimizer = make_optimizer(dict(probe.named_parameters()), RECIPE)
+        optimizer = ModelOptimizer(dict(probe.named_parameters()), RECIPE)
         mean, deviation = scale_of(reference)
         inputs, targets = torch.from_numpy(scaled(features, mean, deviation)), torch.tensor(labels)
         steps, done = probe_cost(len(features), 1, 1)["iterations"], 0
@@ -66,9 +66,7 @@ class Probe:
                 with torch.enable_grad():
                     loss = task.loss(probe(inputs[batch]), targets[batch])
                 loss.backward()
-                for group in optimizer.param_groups:
-                    group["lr"] = RECIPE.lr_at(done, steps)
-                optimizer.step()
+                optimizer.step(RECIPE.lr_at(done, steps))
                 done += 1
         return cls(probe, mean, deviation)
 
@@ -79,14 +77,14 @@ class Probe:
 
     def state(self) -> dict[str, Any]:
         """Return what `restored` needs."""
-        weights = {name: p.numpy() for name, p in self._classifier.head.state_dict().items()}
+        weights = to_arrays(self._classifier.head.state_dict())
         scale = {"mean": self._mean, "deviation": self._deviation}
         return {"classes": self._classifier.classes, "weights": weights, **scale}
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> "Probe":
         """Return the probe whose state this is."""
-        weights = {name: torch.tensor(values) for name, values in state["weights"].items()}
+        weights = to_tensors(state["weights"])
         shape = tuple(weights["weight"].shape[1:])
         classifier = linear_probe(shape, state["classes"], torch.Generator())
         classifier.head.load_state_dict(weights)

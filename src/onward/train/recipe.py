@@ -1,12 +1,15 @@
 """How a model is trained: pure data, by the names that PyTorch uses."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from onward.errors import OnwardError
 from onward.stored import LATER, PLACE
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Augment = Literal[
     "none",
@@ -142,28 +145,9 @@ class Recipe:
     weights: str | None = field(default=None, metadata=PLACE)
 
     def __post_init__(self) -> None:
-        for name, least in _COUNTS.items():
-            value = getattr(self, name)
-            if value is not None and (type(value) is not int or value < least):
-                raise OnwardError(
-                    f"expected {name} as a whole number of at least {least}, found {value!r}"
-                )
-        for name in _NUMBERS:
-            value = getattr(self, name)
-            if value is not None and not (_is_number(value) and 0 <= value < math.inf):
-                raise OnwardError(f"expected {name} as a number of at least 0, found {value!r}")
-        for name, kind in (("schedule", Schedule), ("precision", Precision), ("augment", Augment)):
-            if getattr(self, name) not in get_args(kind):
-                raise OnwardError(
-                    f"expected {name} as one of {', '.join(get_args(kind))}, found "
-                    f"{getattr(self, name)!r}"
-                )
+        check_fields(self, from_zero=("patience", "warmup_steps", "next_warmup_steps"))
         if not isinstance(self.optimizer, str) or not self.optimizer:
             raise OnwardError(f"expected the name of an optimizer, found {self.optimizer!r}")
-        for name in ("milestones", "betas"):
-            values = getattr(self, name)
-            if not all(_is_number(value) and 0 <= value <= 1 for value in values):
-                raise OnwardError(f"expected {name} as fractions from 0 to 1, found {values!r}")
         if len(self.betas) != 2:
             raise OnwardError(f"expected betas as two numbers, found {self.betas!r}")
         for name, value in (("decay_fraction", self.decay_fraction), ("ema_decay", self.ema_decay)):
@@ -171,10 +155,6 @@ class Recipe:
                 raise OnwardError(f"expected {name} of at most 1, found {value!r}")
         if self.grad_clip_norm == 0:
             raise OnwardError("expected grad_clip_norm above 0, found 0. Leave it out to clip none")
-
-    def begun_with(self, model: str | None, weights: str | None) -> "Recipe":
-        """Return it with another model, or with a file of weights to start from."""
-        return replace(self, model=model or self.model, weights=weights)
 
     def epochs_of(self, call: int) -> int:
         """Return the number of epochs of one call of `learn`, counted from 0."""
@@ -205,26 +185,31 @@ class Recipe:
         return peak * (1 + math.cos(math.pi * fallen)) / 2
 
 
-# The smallest value of each; where they may be left out, None stands for that.
-_COUNTS: Mapping[str, int] = {
-    "batch_size": 1,
-    "epochs": 1,
-    "first_epochs": 1,
-    "max_steps": 1,
-    "micro_batch_size": 1,
-    "memory_size": 1,
-    "exemplars_per_class": 1,
-    "hidden_dim": 1,
-    "image_size": 1,
-    "patience": 0,
-    "warmup_steps": 0,
-    "next_warmup_steps": 0,
-}
-_NUMBERS = (
-    *("lr", "momentum", "weight_decay", "gamma", "threshold", "decay_fraction", "eps"),
-    *("next_lr", "grad_clip_norm", "ema_decay"),
-)
+def check_fields(settings: "DataclassInstance", *, from_zero: Collection[str]) -> None:
+    """Raise an error for the first field whose value is not one that its type stands for.
+
+    Whole numbers are at least 1, those named in `from_zero` at least 0. Other numbers are finite
+    and not negative, those of a tuple at most 1. None stands for a number that is left out.
+    """
+    for each in fields(settings):
+        value, kind = getattr(settings, each.name), get_origin(each.type)
+        args = get_args(each.type) or (each.type,)
+        if kind is Literal:
+            right, expected = value in args, f"one of {', '.join(args)}"
+        elif kind is tuple:
+            right = all(_is_number(number) and number <= 1 for number in value)
+            expected = "fractions from 0 to 1"
+        elif int in args:
+            smallest = int(each.name not in from_zero)
+            right = value is None or (type(value) is int and value >= smallest)
+            expected = f"a whole number of at least {smallest}"
+        else:
+            right = value is None or float not in args or _is_number(value)
+            expected = "a number of at least 0"
+        if not right:
+            raise OnwardError(f"expected {each.name} as {expected}, found {value!r}")
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether a value is a finite number of at least 0."""
+    return isinstance(value, int | float) and type(value) is not bool and 0 <= value < math.inf

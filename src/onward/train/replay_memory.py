@@ -22,13 +22,8 @@ _EXEMPLARS_PER_CLASS = 20
 class ReplayMemory(Generic[M]):
     """A memory that is made with the first view, since "one bucket" is the size of that view.
 
-    Parameters
-    ----------
-    make
-        Called with a capacity and ``seed=``.
-    capacity
-        How many samples it stores; by default what the recipe says, or else as many as the first
-        view has, and never more than the budget allows.
+    `make` is called with a capacity and ``seed=``. The default capacity is what the recipe says, or
+    else the size of the first view, and never more than the budget allows.
     """
 
     def __init__(self, make: Callable[..., M], capacity: int | None) -> None:
@@ -52,8 +47,7 @@ class ReplayMemory(Generic[M]):
     def buffer(self, new: View, budget: Budget) -> M:
         """Return the memory itself, made with the first view."""
         if self._memory is None:
-            usual = self._default_capacity(new, budget)
-            self._memory = self._made(usual if self._capacity is None else self._capacity)
+            self._memory = self._made(self._capacity or self._default_capacity(new, budget))
         return self._memory
 
     def admit(self, new: View, budget: Budget, model: "Model | None" = None) -> None:
@@ -92,15 +86,12 @@ class ReplayMemory(Generic[M]):
 class ExemplarMemory(ReplayMemory[PerClass]):
     """A memory of a number of samples per class, with the labels they had when they were chosen.
 
-    Parameters
-    ----------
-    per_class
-        How many of each class; by default what the recipe says, or else 20. Where the budget does
-        not allow so many, the classes so far share what it allows.
-    herding
-        Whether exemplars are chosen by the model's features, see `onward.memory.herd`, and not at
-        random. Where the budget limits passes or MACs, new samples cannot be read again, and they
-        are chosen at random all the same.
+    By default it has as many of each class as the recipe says, or else 20. Where the budget does
+    not allow so many, the classes so far share what it allows.
+
+    With `herding`, exemplars are chosen by the model's features, see `onward.memory.herd`, and not
+    at random. Where the budget limits passes or MACs, new samples cannot be read again, and they
+    are chosen at random all the same.
     """
 
     def __init__(self, per_class: int | None, *, herding: bool = False) -> None:
@@ -136,11 +127,11 @@ def memory_for(
         )
     if memory is None and per_class is None:
         per_class = setting.recipe.exemplars_per_class
-    made: ReplayMemory[Memory]
-    if per_class is None:
-        made = ReplayMemory(MEMORIES.find(kind), memory)
-    else:
-        made = ExemplarMemory(per_class)
+    made: ReplayMemory[Memory] = (
+        ReplayMemory(MEMORIES.find(kind), memory)
+        if per_class is None
+        else ExemplarMemory(per_class)
+    )
     made.begin(setting)
     return made
 

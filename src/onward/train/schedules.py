@@ -27,12 +27,8 @@ class SampleCounter:
 class ConsolidationTrigger(SampleCounter):
     """Says after a call whether enough samples have passed since the last consolidation.
 
-    Parameters
-    ----------
-    samples
-        How many are enough. By default what the recipe gives a memory, which is about a bucket
-        online; a recipe that leaves this open shows a period in one call, and every call is
-        followed by a consolidation.
+    By default these are as many as the recipe's memory has, about a bucket online; a recipe without
+    that number shows a period in one call, and every call is followed by a consolidation.
     """
 
     def __init__(self, samples: int | None) -> None:
@@ -56,11 +52,7 @@ class ConsolidationTrigger(SampleCounter):
 class LRMilestones(SampleCounter):
     """Halves the learning rate after some numbers of samples.
 
-    Parameters
-    ----------
-    milestones
-        After how many samples; by default after five and ten times what the recipe's memory holds,
-        and never without one.
+    By default these are five and ten times what the recipe's memory holds, and none without one.
     """
 
     def __init__(self, milestones: Sequence[int] | None) -> None:

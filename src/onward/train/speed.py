@@ -10,8 +10,6 @@ from onward.models.device import computing
 from onward.pairs import as_bytes, made_pairs, pair_type
 from onward.tasks.image_text import ImageText
 
-_SIDES = {"clip_small": 32}
-_SIDE = 224
 _SECONDS = 3.0
 
 
@@ -20,10 +18,9 @@ def macs_a_second(model: str) -> float:
 
     It is measured for some seconds; a batch of a large model may take longer.
     """
-    side = _SIDES.get(model, _SIDE)
+    side, count = (32, 128) if model == "clip_small" else (224, 2)
     with computing():
         made = MODELS[model]((side, side, 3), 1, torch.Generator().manual_seed(0))
-        count = 128 if side < _SIDE else 2
         rng = np.random.default_rng(0)
         images = rng.integers(0, 256, (count, side, side, 3), np.uint8)
         texts = [f"a photo of thing number {number}" for number in range(count)]

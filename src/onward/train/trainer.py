@@ -21,7 +21,7 @@ from onward.train.method import Batch, Method, TrainingSet, require_scalar
 from onward.train.optimizers import ModelOptimizer
 from onward.train.recipe import Recipe
 from onward.train.validation import Validation
-from onward.train.weight_average import WeightAverage
+from onward.train.weights import WeightAverage
 from onward.types import Rows
 
 # Losses are checked for NaN and infinity every so many steps: a weight that is not finite stays so.

@@ -1,40 +1,48 @@
-"""Validation while a period is learned: when to reduce the learning rate, which epoch is best."""
+"""The outputs of a model, and its score on validation samples while a period is learned."""
 
 from typing import Any
 
 import torch
 
 from onward.budget import Budget
+from onward.crew import crew
 from onward.errors import OnwardError
 from onward.models.model import Model, set_weights
+from onward.models.spread import Spread
 from onward.saved import Saved
-from onward.train.predicted import headline
+from onward.train.loading import view_batches
 from onward.train.recipe import Recipe
 from onward.train.weights import snapshot
-from onward.types import Task, View
+from onward.types import Array, Task, View
+
+
+def predicted(model: Model, view: View) -> Array:
+    """Return a model's outputs for a view, which is read part by part.
+
+    Processes that share a run read no more than their share of it.
+    """
+    team, alone = crew(), model.inner if isinstance(model, Spread) else model
+    share = team.share(len(view))
+    outputs = [alone.predict(inputs) for inputs in view_batches(view, alone.device, within=share)]
+    return team.gather(torch.cat(outputs), len(view)).cpu().numpy()
+
+
+def headline(model: Model, view: View, task: Task) -> float:
+    """Return a model's score on samples that could be learned from, as if they were a test."""
+    outputs, labels = task.as_test(predicted(model, view), view.labels)
+    decisions = task.decode(outputs, view.classes, len(labels))
+    return task.score(decisions, labels)[task.headline]
 
 
 class Validation(Saved):
     """The scores of one call of `learn` on its validation samples, one after each epoch.
 
-    Only the labels that are shown count as correct, also where an older label still holds.
+    They say when to reduce the learning rate, and which epoch is the best one. Only the labels that
+    are shown count as correct, also where an older label still holds.
 
-    Parameters
-    ----------
-    view
-        The validation samples.
-    model
-        What is scored.
-    task
-        Its headline metric is the score.
-    budget
-        Is charged for the evaluations.
-    recipe
-        Has `patience`, `threshold` and `gamma`.
-    keeps_best
-        Whether the weights of the best epoch are kept, of the latest among equals.
-    state
-        Of a call that is resumed.
+    The score is the task's headline metric, and evaluations are charged to the budget. With
+    `keeps_best`, the weights of the best epoch are kept, of the latest among equals. `state` is
+    that of a call that is resumed.
     """
 
     saved = ("_highest", "_waited", "_slower", "_best", "_weights")
@@ -63,11 +71,13 @@ class Validation(Saved):
         self._best: float | None = None
         self._waited = self._slower = 0
         self._weights: dict[str, torch.Tensor] = {}
-        self.lr_factor = 1.0
-        """What the learning rate is multiplied by."""
         if state:
             self.restore(state)
-            self.lr_factor = recipe.gamma**self._slower
+
+    @property
+    def lr_factor(self) -> float:
+        """What the learning rate is multiplied by."""
+        return self._recipe.gamma**self._slower
 
     @property
     def macs(self) -> int:
@@ -99,4 +109,3 @@ class Validation(Saved):
         self._waited += 1
         if self._waited > patience:
             self._slower, self._waited = self._slower + 1, 0
-            self.lr_factor = self._recipe.gamma**self._slower

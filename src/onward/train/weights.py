@@ -1,6 +1,7 @@
-"""Weights by name, apart from the model that they came from."""
+"""Weights by name, apart from the model that they came from, and their moving average."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,10 +44,46 @@ def fitted(old: "Mapping[str, Tensor]", parameters: "Mapping[str, Tensor]") -> "
     """
     found = {}
     for name, parameter in parameters.items():
-        if name in old and old[name].shape == parameter.shape:
-            found[name] = old[name].to(parameter.device, copy=True)
-            continue
         found[name] = parameter.new_zeros(parameter.shape)
         if name in old:
-            found[name][: len(old[name])] = old[name]
+            found[name][slice(len(old[name])) if parameter.ndim else ...] = old[name]
     return found
+
+
+class WeightAverage:
+    """An exponential moving average of a model's weights, to predict with.
+
+    Each step keeps `decay` of the average, which begins with the model's weights. What is no float
+    is not averaged: it is the last value. `state` is an earlier average to continue with; rows that
+    the model has gained since are the model's.
+    """
+
+    def __init__(
+        self, model: "Model", decay: float, state: "Mapping[str, Tensor] | None" = None
+    ) -> None:
+        from torch.optim.swa_utils import get_ema_multi_avg_fn  # torch, when it is needed
+
+        self.weights = snapshot(model)
+        self._update = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
+        for name, before in (state or {}).items():
+            self.weights[name][slice(len(before)) if before.ndim else ...] = before
+
+    def update(self, model: "Model") -> None:
+        """Add the model's weights of now."""
+        now = model.state_dict()
+        floats = [name for name, values in self.weights.items() if values.is_floating_point()]
+        self._update([self.weights[n] for n in floats], [now[n] for n in floats], 0)
+        for name in self.weights.keys() - set(floats):
+            self.weights[name].copy_(now[name])
+
+    @contextmanager
+    def applied(self, model: "Model") -> Iterator[None]:
+        """Give the model the averaged weights for as long as the context lasts."""
+        from onward.models.model import set_weights  # torch, when it is needed
+
+        last = snapshot(model)
+        set_weights(model, self.weights)
+        try:
+            yield
+        finally:
+            set_weights(model, last)
