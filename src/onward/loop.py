@@ -402,7 +402,7 @@ class Loop:
         try:
             self.meter.charge(0.0)
             before = self.meter.spent
-            self.stage = f"learning period {period.name}"
+            self.stage = f"learning {_called(period)}"
             yield Turn((period.index, part.start), self.learner, view, self.budget)
             self.learning = self.learning.plus(1.0, before, self.meter.spent)
             self.meter.charge(1.0)
@@ -422,7 +422,7 @@ class Loop:
         done = {point.seen for point in self.folder.curve}
         if seen in done or not self._on_curve(before, seen):
             return
-        self.stage = f"tested after {seen} samples in period {period.name}"
+        self.stage = f"tested after {seen} samples in {_called(period)}"
         _, scores = self._sit(period, static_tests(self.stream), classes, pooled=False)
         self.folder.add_to_curve([Point(seen=seen, test=s.test, scores=s.scores) for s in scores])
 
@@ -433,7 +433,7 @@ class Loop:
         known = known_classes(self.stream, period, self.benchmark.protocol)
         classes = period.classes[: known[-1]]
         pooled, kept = self.benchmark.protocol.pooled, self.folder.keeps_predictions
-        self.stage = f"tested after period {period.name}"
+        self.stage = f"tested after {_called(period)}"
         exam, scores = self._sit(period, tests, classes, pooled=pooled)
         keep = self.keep_predictions if kept is None else kept
         self.folder.add(period.index, scores, exam.stored() if keep else None)
@@ -471,3 +471,8 @@ class Loop:
         record = load_record(self.folder.path)
         # Decisions are read when they are asked for: a folder that does not last is gone by then.
         return record if self.lasting else replace(record, decisions=dict(record.decisions))
+
+
+def _called(period: Period) -> str:
+    """Return what a period is called in messages; the names of some say already that they are."""
+    return period.name if period.name.startswith("period") else f"period {period.name}"

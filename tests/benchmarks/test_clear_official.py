@@ -123,7 +123,7 @@ def test_images_are_for_learners_that_take_them(downloads: dict[str, Path], tmp_
     record = onward.run(load(downloads, "image_only"), Brightness, out=tmp_path)
     assert record.matrix().shape == (11, 11)
     assert record.spec.data == "image_only:image-16"
-    with pytest.raises(OnwardError, match="A linear layer cannot read images"):
+    with pytest.raises(OnwardError, match="linear and mlp cannot read images"):
         onward.run(load(downloads, "image_only"), "finetune")
     with pytest.raises(OnwardError, match=r"found images only. The methods of the catalogue train"):
         onward.load("clear", data=str(downloads["image_only"]))

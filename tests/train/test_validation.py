@@ -53,7 +53,9 @@ def judged(
     budget, model = Budget(), linear_probe((3,), 2, generator())
     view = shown(INPUTS, np.arange(10), LABELS, 2, budget)
     task = _Scripted(scores)
-    made = Validation(view, model, task, budget, recipe, keeps_best=keeps_best, state={})
+    made = Validation(
+        view, model, task, budget, recipe, keeps_best=keeps_best, average=None, state={}
+    )
     return made, model, budget
 
 

@@ -150,8 +150,14 @@ def load(
             raise unknown(f"{word} of {name}", asked, there, "onward list benchmarks")
     found = listed.load(data=data or listed.usual, protocol=protocol, **options)
     found = replace(found, lacks={**listed.lacks, **found.lacks}, hardware=hardware)
+    found = retrained(found, training)
+    precision = found.recipes[found.recipe].precision
+    if device not in ("auto", "cpu") or precision == "fp16":
+        from onward.models.device import require_precision, resolve_device  # torch, when needed
+
+        require_precision(resolve_device(device), precision)
     return as_asked(
-        retrained(found, training),
+        found,
         grain=grain,
         new_classes=new_classes,
         tuning_periods=tuning_periods,

@@ -30,6 +30,15 @@ def one_voice(command: str | None) -> Iterator[None]:
     except OnwardError as error:
         _say(error)
         sys.exit(error.exit_code)
+    except MemoryError as error:
+        _say(
+            OnwardError(
+                f"expected the data and the model to fit in memory, found that they do not "
+                f"({error or 'out of memory'}). Free memory, or choose smaller images or a smaller "
+                "model"
+            )
+        )
+        sys.exit(2)
     except RuntimeError as error:
         if "home directory" not in str(error):
             raise

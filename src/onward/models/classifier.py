@@ -119,6 +119,11 @@ class Classifier(Model):
         if alone:
             self.backbone.eval()
         self.features = self.backbone(self.preprocess(inputs))
+        if len(self.features) != len(inputs):
+            raise OnwardError(
+                f"expected one row of features per sample from the backbone, found "
+                f"{len(self.features)} rows for {len(inputs)} samples. Correct its forward"
+            )
         if alone:
             self.backbone.train()
         logits: torch.Tensor = self.head(self.features)
@@ -384,6 +389,6 @@ def mlp(shape: tuple[int, ...], *args: Any, hidden_dim: int = 2048, **options: A
 def _require_features(shape: tuple[int, ...]) -> None:
     if len(shape) != 1:
         raise OnwardError(
-            f"expected inputs with one axis, their features; found the shape {shape}. A linear "
-            "layer cannot read images: choose features, or the model resnet18"
+            f"expected inputs with one axis, their features; found the shape {shape}. The models "
+            "linear and mlp cannot read images: choose features, or the model resnet18"
         )

@@ -14,6 +14,7 @@ from onward.budget import Budget, working
 from onward.crew import contained, crew
 from onward.errors import DamagedFolderError, OnwardError
 from onward.models import MODELS, find_model
+from onward.models.classifier import HEADS
 from onward.models.device import require_precision, resolve_device
 from onward.models.model import Model, set_weights
 from onward.models.probe_bank import Slot
@@ -22,7 +23,8 @@ from onward.results.state import load_state, save_state
 from onward.saved import to_arrays, to_tensors
 from onward.seeds import Draws, draws
 from onward.train.loading import computing_on
-from onward.train.method import Method
+from onward.train.method import Method, TrainingSet
+from onward.train.recipe import Recipe
 from onward.train.shared_runs import train_together
 from onward.train.trainer import Trainer
 from onward.train.validation import Validation, predicted
@@ -46,7 +48,7 @@ class GradientLearner:
 
     def __init__(self, method: Method, setting: Setting) -> None:
         self.method = method
-        self._recipe = method.override_recipe(setting.recipe)
+        self._recipe = _checked(method, method.override_recipe(setting.recipe))
         self.setting = replace(setting, recipe=self._recipe)
         self._model: Model | None = None
         self._shape: tuple[int, ...] = ()
@@ -138,6 +140,11 @@ class GradientLearner:
         # A copy: the method may go on changing what it returned.
         self._method_before = copy.deepcopy(self.method.state())
         training = self.method.training_data(view, budget)
+        if not isinstance(training, TrainingSet):
+            raise OnwardError(
+                f"expected training_data of {type(self.method).__name__} to return a TrainingSet, "
+                f"found {type(training).__name__}. Return TrainingSet(view, epoch=len(view))"
+            )
         model = self._model_for(training.view)
         if before is None:
             self.method.init_weights(model, self._generator())
@@ -154,6 +161,7 @@ class GradientLearner:
             self._recipe,
             # Which epoch is best is no question where there is a number of steps.
             keeps_best=self.method.keeps_best and self._recipe.max_steps is None,
+            average=self._average,
             state=before["validation"] if before else {},
         )
         self._trainer = Trainer(
@@ -242,6 +250,22 @@ class GradientLearner:
     def _generator(self) -> torch.Generator:
         seed = draws(Draws.WEIGHTS, self.setting.seed, self._calls).integers(2**63)
         return torch.Generator().manual_seed(int(seed))
+
+
+def _checked(method: Method, recipe: Any) -> Recipe:
+    """Return what a method has made of the recipe; raise if its own attributes are in the way."""
+    kind = type(method).__name__
+    if not isinstance(recipe, Recipe):
+        raise OnwardError(
+            f"expected override_recipe of {kind} to return a Recipe, found "
+            f"{type(recipe).__name__}. Return dataclasses.replace(recipe, ...)"
+        )
+    if method.head not in HEADS:
+        raise OnwardError(
+            f"expected {' or '.join(HEADS)} as `head` of {kind}, which names the model's last "
+            f"layer, found {type(method.head).__name__}. Name an attribute of your own otherwise"
+        )
+    return recipe
 
 
 def learn_together(

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, get_worker_info
 from torch.utils.dlpack import from_dlpack
 
 from onward.clocks import DEVICE, WAITING
@@ -71,11 +71,11 @@ def computing_on(hardware: Hardware) -> Iterator[None]:
         yield
 
 
-def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """Return a tensor on a device; a GPU copies it while the CPU goes on."""
-    if device.type != "cuda":
-        return tensor.to(device)
-    return tensor.pin_memory().to(device, non_blocking=True)
+def to_device(batch: Any, device: torch.device) -> Any:
+    """Return a batch on a device; a GPU copies a tensor while the CPU goes on."""
+    if device.type != "cuda" or not isinstance(batch, torch.Tensor):
+        return batch.to(device)
+    return batch.pin_memory().to(device, non_blocking=True)
 
 
 def batches(
@@ -107,7 +107,7 @@ def batches(
         for item in items:
             with WAITING:
                 found = read(item)
-            yield item, found.to(device)
+            yield item, to_device(found, device)
         return
     pinned = device.type == "cuda"
     # A generator of its own: the loader would draw from the one that all of torch shares. Its own
@@ -370,7 +370,9 @@ class BatchReader:
     def read_step(self, step_and_positions: tuple[int, Rows]) -> torch.Tensor:
         """Return the inputs of a step as a tensor: an item of the loader, also in its workers."""
         found = self(*step_and_positions)
-        return torch.from_numpy(found if found.dtype.names is None else as_bytes(found))
+        tensor = torch.from_numpy(found if found.dtype.names is None else as_bytes(found))
+        # A worker's batch is sent by another thread, while the buffer may be written to again.
+        return tensor.clone() if self._kept and get_worker_info() is not None else tensor
 
     def __call__(self, step: int, positions: Rows) -> Array:
         """Return the inputs at these positions."""

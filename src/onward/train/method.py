@@ -74,7 +74,8 @@ class Batch:
     model
         What is trained.
     inputs, targets
-        The samples, on the model's device.
+        The samples, on the model's device. Inputs may be overwritten in the next step: clone what
+        you keep.
     outputs
         The model's outputs for them, with gradients enabled: of the new samples alone where the
         training set has `separate_replay`.
@@ -106,13 +107,18 @@ class Batch:
         if hasattr(value, "detach"):
             value = value.detach()
         if getattr(value, "numel", lambda: 1)() != 1 or isinstance(value, str):
-            raise OnwardError(f"expected one number to log as {name!r}, found {value!r}")
+            found = f"the shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)
+            raise OnwardError(f"expected one number to log as {name!r}, found {found}")
         self.logged[name] = value
+
+    def __post_init__(self) -> None:
+        # Now, as the model's are those of its last forward pass.
+        object.__setattr__(self, "_features", self.model.features)
 
     @property
     def features(self) -> "torch.Tensor":
-        """The inputs of the model's last layer, with their graph."""
-        features: torch.Tensor = self.model.features
+        """The inputs of the model's last layer for these samples, with their graph."""
+        features: torch.Tensor = vars(self)["_features"]
         return features.float()
 
     @cached_property
@@ -223,7 +229,8 @@ def require_scalar(loss: Any) -> "torch.Tensor":
 
     expected = "expected compute_loss to return a scalar tensor with a gradient, found"
     if not isinstance(loss, torch.Tensor):
-        raise OnwardError(f"{expected} {type(loss).__name__}. Return a tensor, not float(loss)")
+        advice = "Does it return the loss?" if loss is None else "Return a tensor, not float(loss)"
+        raise OnwardError(f"{expected} {type(loss).__name__}. {advice}")
     if loss.ndim:
         raise OnwardError(f"{expected} the shape {tuple(loss.shape)}. Return its mean or its sum")
     if not loss.requires_grad:

@@ -187,7 +187,8 @@ class Moco:
             self._encoder_q.zero_grad()
             self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         with torch.no_grad():
-            self._optimizer.step(lr, self._scaler)
+            if self._optimizer.unscale(self._scaler):
+                self._optimizer.step(lr)
             self._enqueue(keys)
         return float(loss.detach())
 

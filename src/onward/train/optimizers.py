@@ -64,14 +64,20 @@ def make_optimizer(named: Mapping[str, nn.Parameter], recipe: Recipe) -> torch.o
     left out.
     """
     known = accepted_options(recipe.optimizer)
-    options: dict[str, Any] = {n: getattr(recipe, n) for n in FIELDS if n in known}
+    defaults = inspect.signature(optimizer_class(recipe.optimizer)).parameters
+    options: dict[str, Any] = {
+        name: value
+        for name in FIELDS
+        if name in known
+        and (isinstance(value := getattr(recipe, name), tuple) or not _is_pair(defaults[name]))
+    }
     if recipe.weight_decay and "weight_decay" not in known:
         raise OnwardError(
             f"expected weight_decay = 0 with the optimizer {recipe.optimizer}, which has none, "
             f"found {recipe.weight_decay}. Set it to 0, or choose another optimizer"
         )
     for name, value in recipe.optimizer_options.items():
-        if name not in known or name in FIELDS:
+        if name not in known or name in options:
             raise unknown(f"option of {recipe.optimizer}", name, known, "torch.optim")
         options[name] = value
     # One kernel for all parameters, where there is one: the loops in Python cost more than a small
@@ -90,6 +96,11 @@ def make_optimizer(named: Mapping[str, nn.Parameter], recipe: Recipe) -> torch.o
             f"the optimizer {recipe.optimizer} refuses its options ({error}). Change them, or "
             "choose another optimizer"
         ) from error
+
+
+def _is_pair(parameter: inspect.Parameter) -> bool:
+    """Whether an argument is a pair of numbers, as Adafactor's ``eps``, by its default value."""
+    return isinstance(parameter.default, tuple)
 
 
 class ModelOptimizer:
@@ -119,11 +130,21 @@ class ModelOptimizer:
         if state:
             self._restore(state)
 
-    def step(self, lr: float, scaler: torch.amp.GradScaler | None = None) -> None:
-        """Clip the gradients, and update all parameters that have one.
+    def unscale(self, scaler: torch.amp.GradScaler) -> bool:
+        """Divide the gradients by the scale of the loss; return whether all of them are finite.
 
-        A scaler of losses leaves out steps whose gradient is infinite, and takes a smaller scale.
+        If not, the step is to be skipped, and the scale of the next loss is smaller. Fused kernels
+        are not asked to skip it, as `scaler.step` does: momentum of SGD would never be initialized.
         """
+        if not scaler.is_enabled():
+            return True
+        scaler.unscale_(self.torch)
+        scaler.update()
+        grads = [p.grad for p in self._named.values() if p.grad is not None]
+        return bool(torch.stack([grad.isfinite().all() for grad in grads]).all())
+
+    def step(self, lr: float) -> None:
+        """Clip the gradients, and update all parameters that have one."""
         for parameter in self._named.values():
             grad = parameter.grad
             if grad is not None and grad.stride() != parameter.stride():
@@ -133,13 +154,23 @@ class ModelOptimizer:
             group["lr"] = lr
         # Weight decay and momentum move rows whose gradient is zero, too.
         before = {name: self._named[name][:rows].clone() for name, rows in self._frozen.items()}
-        if scaler is not None and scaler.is_enabled():
-            scaler.step(self.torch)
-            scaler.update()
-        else:
-            self.torch.step()
+        self._init_momentum()
+        self.torch.step()
         for name, rows in before.items():
             self._named[name][: len(rows)] = rows
+
+    def _init_momentum(self) -> None:
+        """Add momentum of zero to parameters that get their first gradient after others.
+
+        Torch's fused SGD expects that all parameters of a step have momentum, or none.
+        """
+        if not isinstance(self.torch, torch.optim.SGD) or not any(self.torch.state.values()):
+            return
+        for group in self.torch.param_groups:
+            for parameter in group["params"] if group["momentum"] else ():
+                state = self.torch.state[parameter]
+                if parameter.grad is not None and state.get("momentum_buffer") is None:
+                    state["momentum_buffer"] = torch.zeros_like(parameter)
 
     @property
     def is_plain_sgd(self) -> bool:

@@ -46,7 +46,7 @@ class Recipe:
         The name of a class of `torch.optim` in any case (``sgd``, ``adam``, ``adamw``, ...), or of
         one of timm's optimizers, where timm is installed.
     momentum, betas, eps
-        For optimizers that have them; others ignore them.
+        For optimizers that have them.
     optimizer_options
         Further keyword arguments of the optimizer, such as ``nesterov`` or ``amsgrad``.
     no_decay

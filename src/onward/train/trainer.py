@@ -183,21 +183,14 @@ class Trainer:
                     return
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
             model.continue_backward()
-            self.scaler.unscale_(self.optimizer.torch)
-            if self._overflows():
+            if is_finite := self.optimizer.unscale(self.scaler):
+                self.after_backward(batch)
+            else:
                 batch.log("skipped_steps", 1.0)
                 self._log(batch)
-            else:
-                self.after_backward(batch)
-        self.optimizer.step(lr, self.scaler)
+        if is_finite:
+            self.optimizer.step(lr)
         self.finish_step()
-
-    def _overflows(self) -> bool:
-        """Whether gradients of the scaled loss are infinite, so that the step is skipped."""
-        if not self.scaler.is_enabled():
-            return False
-        grads = [p.grad for p in self.model.parameters() if p.grad is not None]
-        return not math.isfinite(float(torch.nn.utils.get_total_norm(grads)))
 
     def check_finite(self, loss: torch.Tensor) -> bool:
         """Return whether a loss is finite, before weights are updated; fail if it is not.

@@ -1,5 +1,6 @@
 """The outputs of a model, and its score on validation samples while a period is learned."""
 
+import contextlib
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from onward.models.spread import Spread
 from onward.saved import Saved
 from onward.train.loading import view_batches
 from onward.train.recipe import Recipe
-from onward.train.weights import snapshot
+from onward.train.weights import WeightAverage, snapshot
 from onward.types import Array, Task, View
 
 
@@ -40,7 +41,8 @@ class Validation(Saved):
     They say when to reduce the learning rate, and which epoch is the best one. Only the labels that
     are shown count as correct, also where an older label still holds.
 
-    The score is the task's headline metric, and evaluations are charged to the budget. With
+    The score is the task's headline metric, and evaluations are charged to the budget. Where
+    weights are averaged, the average is scored, since it is what predicts in the end. With
     `keeps_best`, the weights of the best epoch are kept, of the latest among equals. `state` is
     that of a call that is resumed.
     """
@@ -56,6 +58,7 @@ class Validation(Saved):
         recipe: Recipe,
         *,
         keeps_best: bool,
+        average: WeightAverage | None,
         state: dict[str, Any],
     ) -> None:
         if recipe.patience is not None and not len(view):
@@ -65,7 +68,7 @@ class Validation(Saved):
                 "recipe without patience"
             )
         self._view, self._model, self._task, self._budget = view, model, task, budget
-        self._recipe, self._keeps_best = recipe, keeps_best
+        self._recipe, self._keeps_best, self._average = recipe, keeps_best, average
         self.asked = len(view) > 0 and (keeps_best or recipe.patience is not None)
         self._highest: float | None = None
         self._best: float | None = None
@@ -89,11 +92,13 @@ class Validation(Saved):
         if not self.asked:
             return
         self._budget.spend(macs=self.macs)
-        score = headline(self._model, self._view, self._task)
+        average = self._average
+        with contextlib.nullcontext() if average is None else average.applied(self._model):
+            score = headline(self._model, self._view, self._task)
+            if self._keeps_best and (self._best is None or score >= self._best):
+                self._best, self._weights = score, snapshot(self._model)
         if self._recipe.patience is not None:
             self._wait(score, self._recipe.patience)
-        if self._keeps_best and (self._best is None or score >= self._best):
-            self._best, self._weights = score, snapshot(self._model)
 
     def restore_best(self) -> bool:
         """Give the model the weights of its best epoch, where they are kept; return whether."""
