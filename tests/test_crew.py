@@ -56,7 +56,7 @@ def test_every_sample_is_somebodys(samples: int, size: int) -> None:
 
 
 def test_batch_normalisation_is_refused() -> None:
-    with pytest.raises(OnwardError, match="among processes, found one with batch normalisation"):
+    with pytest.raises(OnwardError, match="among processes, found one with batch normalization"):
         Spread(made("convnet"), Crew())
 
 

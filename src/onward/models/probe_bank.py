@@ -71,6 +71,11 @@ class ProbeBank:
             "weight": (weight, torch.zeros_like(weight)),
             "bias": (bias, torch.zeros_like(bias)),
         }
+        self._grads = {
+            (name, slot.place): grad[slot.place]
+            for name, (_, grad) in self.wide.items()
+            for slot in slots
+        }
         # By batch size: where logits (slot, class, sample) are written to.
         self._buffers: dict[int, torch.Tensor] = {}
         for probe, slot in zip(probes, slots, strict=True):
@@ -141,11 +146,11 @@ class ProbeBank:
         without = []
         for probe, slot in zip(self._probes, self.slots, strict=True):
             for name, (_, wide_grad) in self.wide.items():
-                grad, given = getattr(probe.head, name).grad, wide_grad[slot.place]
+                grad = getattr(probe.head, name).grad
                 if grad is None:
                     without.append((name, slot.place))
-                elif grad.data_ptr() != given.data_ptr():
-                    given.copy_(grad)
+                elif grad is not self._grads[name, slot.place]:
+                    wide_grad[slot.place] = grad
         return without
 
     def release(self) -> None:
@@ -162,5 +167,5 @@ class ProbeBank:
         return self._logits_grad
 
     def _give_grads(self, probe: Classifier, slot: Slot) -> None:
-        for name, (_, grad) in self.wide.items():
-            getattr(probe.head, name).grad = grad[slot.place]
+        for name in self.wide:
+            getattr(probe.head, name).grad = self._grads[name, slot.place]
