@@ -17,7 +17,7 @@ from onward.train.learner import GradientLearner
 from onward.train.loading import BatchSampler, computing_on
 from onward.train.method import TrainingSet
 from onward.train.recipe import Recipe
-from onward.train.trainer import train_together
+from onward.train.shared_runs import train_together
 from onward.types import Benchmark, Call, Setting, View
 from onward.view import reader_of
 
@@ -59,7 +59,7 @@ def _plain(benchmark: Benchmark, recipe: Recipe, iterations: int) -> float:
     steps = BatchSampler(
         TrainingSet(view, len(view)), recipe.batch_size, [0, 0], across_epochs=True
     )
-    net, tokens = library.model.CLIP(**dict(SMALL.written_out or {})), SMALL.tokens()
+    net, tokens = library.model.CLIP(**dict(SMALL.written_out or {})), SMALL.tokenizer()
     loss_of = library.loss.ClipLoss()
     small = [p for p in net.parameters() if p.ndim < 2]
     large = [p for p in net.parameters() if p.ndim >= 2]

@@ -128,8 +128,9 @@ of learn), found 4. Spend less, or give the run a larger budget
     ) -> None:
         """Count work before it is done; raise if the budget does not have it."""
         amounts = iterations, macs, batch_size, new_in_batch
+        is_whole = not (iterations % 1 or macs % 1 or batch_size % 1 or new_in_batch % 1)
         # NaN is neither above 0 nor below.
-        if not min(amounts) >= 0 or any(amount % 1 for amount in amounts):
+        if not (is_whole and min(amounts) >= 0):
             raise OnwardError(f"expected work as whole numbers of at least 0, found {amounts}")
         if self._limits:
             self._refuse_above("batch_size", batch_size)

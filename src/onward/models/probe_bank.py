@@ -1,6 +1,6 @@
 """Linear probes that see the same batches, trained as one wide linear layer."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast, runtime_checkable
 
@@ -141,10 +141,14 @@ class ProbeBank:
                     self.wide[name][1][self.slots[number].place] += grad
 
     @torch.no_grad()
-    def take_grads(self) -> list[tuple[str, int]]:
-        """Copy gradients that methods have replaced; return the names and places without one."""
+    def take_grads(self, numbers: Iterable[int]) -> list[tuple[str, int]]:
+        """Copy gradients that methods have replaced; return the names and places without one.
+
+        `numbers` are those of the probes whose methods may have done so.
+        """
         without = []
-        for probe, slot in zip(self._probes, self.slots, strict=True):
+        for number in numbers:
+            probe, slot = self._probes[number], self.slots[number]
             for name, (_, wide_grad) in self.wide.items():
                 grad = getattr(probe.head, name).grad
                 if grad is None:

@@ -8,7 +8,7 @@ import contextlib
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -261,14 +261,17 @@ class RowwiseSGD:
             self._wide[name] = wide, grad, decay if decay.any() else None, momentum, buffer
 
     @torch.no_grad()
-    def step(self, lrs: Sequence[float]) -> None:
-        """Take a step of each optimizer with its learning rate."""
+    def step(self, lrs: Sequence[float], replaced: Iterable[int]) -> None:
+        """Take a step of each optimizer with its learning rate.
+
+        `replaced` are the numbers of probes whose methods may have replaced gradients.
+        """
         for each in self._optimizers:
             each.clip_gradients()
         # As in torch, a parameter without a gradient stays as it is, and so does its momentum.
         before = [
             (whole[place], whole[place].clone())
-            for name, place in self._bank.take_grads()
+            for name, place in self._bank.take_grads(replaced)
             for whole in (self._wide[name][0], self._wide[name][-1])
             if whole is not None
         ]

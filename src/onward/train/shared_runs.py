@@ -45,13 +45,14 @@ def _train_on_same_batches(level: Sequence[Trainer], until: int) -> None:
         while first.done < until:
             try:
                 inputs, targets, num_new, positions = next(loaded)
-                first.spend(positions, num_new)
+                rows = first.rows[positions]
+                first.spend(rows, num_new)
             except Exception as error:  # noqa: BLE001 (`failure` returns it)
                 first.fail(error)
                 return  # the others have not paid for this step yet: one of them reads the batch
             for trainer in others:
                 try:
-                    trainer.spend(positions, num_new)
+                    trainer.spend(rows, num_new)
                 except Exception as error:  # noqa: BLE001 (`failure` returns it)
                     trainer.fail(error)
             if any(trainer.failed is not None for trainer in others):
@@ -212,7 +213,7 @@ class _ProbeRuns:
     def _update(self, lrs: Sequence[float]) -> None:
         """Take the optimizer steps of all runs that have not failed."""
         if self._sgd is not None:
-            self._sgd.step(lrs)
+            self._sgd.step(lrs, self._need_batch)
         for run, lr in zip(self._runs, lrs, strict=True):
             if run.failed is None:
                 try:

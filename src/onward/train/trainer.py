@@ -80,7 +80,7 @@ class Trainer:
         self.key, self.done = key, done
         self.batch_size, self.augment = training.batch or recipe.batch_size, recipe.augment
         self.budget, self._recipe, self._checkpoint = budget, recipe, checkpoint
-        self.slot, self._rows = slot, training.view.rows
+        self.slot, self.rows = slot, training.view.rows
         self.validation, self._epochs = validation, epochs
         budget.declare(parameters=model.size)
         parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
@@ -132,7 +132,7 @@ class Trainer:
         try:
             with contextlib.closing(self.batches(self.total, shared=shared)) as loaded:
                 for inputs, targets, num_new, positions in loaded:
-                    self.spend(positions, num_new)
+                    self.spend(self.rows[positions], num_new)
                     self.step(inputs, targets, num_new, positions)
                     if self.failed is not None:
                         return
@@ -223,12 +223,12 @@ class Trainer:
             self.validation.evaluate()
         self._save()
 
-    def spend(self, positions: Rows, num_new: int) -> None:
-        """Charge the next step, and the samples that it reads, to the budget."""
-        samples = len(positions)
+    def spend(self, rows: Rows, num_new: int) -> None:
+        """Charge the next step, and the rows that it reads, to the budget."""
+        samples = len(rows)
         macs = int(self._macs_per_sample * samples)
         self.budget.spend(iterations=1, macs=macs, batch_size=samples, new_in_batch=num_new)
-        self.budget.read(self._rows[positions])
+        self.budget.read(rows)
 
     def fail(self, error: Exception) -> None:
         """Take no further step: this call of `learn` ends with an exception, others continue."""

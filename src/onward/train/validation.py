@@ -76,11 +76,8 @@ class Validation(Saved):
         self._weights: dict[str, torch.Tensor] = {}
         if state:
             self.restore(state)
-
-    @property
-    def lr_factor(self) -> float:
+        self.lr_factor = recipe.gamma**self._slower
         """What the learning rate is multiplied by."""
-        return self._recipe.gamma**self._slower
 
     @property
     def macs(self) -> int:
@@ -114,3 +111,4 @@ class Validation(Saved):
         self._waited += 1
         if self._waited > patience:
             self._slower, self._waited = self._slower + 1, 0
+            self.lr_factor = self._recipe.gamma**self._slower
