@@ -27,7 +27,8 @@ import webdataset as wds
 from PIL import Image, ImageFilter
 
 from onward.data.chosen_pairs import write_tar
-from onward.data.pair_column import CAPTION_BYTES, PAIR, PairColumn, decoded
+from onward.data.folder_images import opened_image, square
+from onward.data.pair_column import CAPTION_BYTES, PAIR, PairColumn
 from onward.data.shards import Shards, open_shards
 from onward.pairs import HAS_IMAGE, HAS_TEXT, IMAGE, TEXT, cut_text, pair_type
 
@@ -150,7 +151,9 @@ def theirs_decoded(paths: Sequence[Path], *, shuffled: bool) -> int:
         if read % BATCH == 0:
             batch = np.zeros(BATCH, kind)
         pair = batch[read % BATCH]
-        pair[IMAGE], pair[HAS_IMAGE] = decoded(sample["jpg"], TARGET, str), 1
+        with opened_image(sample["jpg"], str, "") as image:
+            pair[IMAGE] = square(image, TARGET, resample=Image.Resampling.BICUBIC)
+        pair[HAS_IMAGE] = 1
         text = " ".join(sample["txt"].decode("utf-8", "replace").split())
         pair[TEXT], pair[HAS_TEXT] = cut_text(text, CAPTION_BYTES), 1
         read += 1
