@@ -72,11 +72,12 @@ class FailedRun:
         run = ", ".join(filter(None, [self.method, f"seed {self.seed}", self.stage]))
         # A library's message may have many lines; Onward's own messages are shown in full.
         text = self.message if self.user_error else self.message.partition("\n")[0]
-        kind = "" if self.error == OnwardError.__name__ else self.error
+        kind = "" if self.user_error else self.error
         place = f" ({self.location})" if self.location else ""
         short = ": ".join(filter(None, [run, kind, text])) + place
         if self.file is not None:
-            return f"{short}. Traceback: {self.file}"
+            end = "" if short.endswith(("?", ".")) else "."
+            return f"{short}{end} Traceback: {self.file}"
         return short if self.user_error else f"{short}\n{self.traceback}".rstrip()
 
 

@@ -17,6 +17,7 @@ from onward.report.words import metric_words
 
 _ANY_WIDTH = 10_000
 _APART, _CLOSE = 2, 1
+_NAME_WIDTH = 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,12 +133,15 @@ class MethodsTable:
         result = Table(
             box=box.SIMPLE_HEAD, show_edge=False, padding=(0, gap - 1, 0, 0), pad_edge=False
         )
-        result.add_column("method", overflow="fold", max_width=18)
+        result.add_column("method", overflow="fold", max_width=_NAME_WIDTH)
         for column in columns:
             heading = column.heading.replace(" ", "\n")
             result.add_column(heading, justify=column.justify, no_wrap=True)
         for place, item in enumerate(self.sheet.summaries):
-            result.add_row(Text(item.label), *(column.cells[place] for column in columns))
+            # Options begin in a line of their own where they do not fit beside the name.
+            fits = len(item.label.partition(" ")[0]) <= _NAME_WIDTH
+            label = item.label if fits else item.label.replace("(", " (", 1)
+            result.add_row(Text(label), *(column.cells[place] for column in columns))
         return result
 
 
