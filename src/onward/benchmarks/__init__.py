@@ -266,7 +266,7 @@ def unknown_hyperparameter(what: str, name: str, known: Iterable[str]) -> Onward
             f"unknown {what} {name!r}, which is called {RECIPE_FIELDS[name]} since version 2 of "
             "specs. See: onward run --help"
         )
-    return unknown(what, name, sorted(known), "onward run --help")
+    return unknown(what, name, sorted(known), "onward list hyperparameters")
 
 
 # Fields that only some optimizers have an argument for.

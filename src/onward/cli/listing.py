@@ -1,5 +1,7 @@
 """``onward list``: what there is."""
 
+import dataclasses
+import inspect
 import itertools
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -28,6 +30,7 @@ from onward.reproduce.plan import RECIPES
 from onward.reproduce.table import PaperTable
 from onward.reproduce.words import duration
 from onward.tasks import TASKS
+from onward.train.recipe import Recipe
 
 
 class Kind(StrEnum):
@@ -43,6 +46,7 @@ class Kind(StrEnum):
     tables = "tables"
     backbones = "backbones"
     pictures = "pictures"
+    hyperparameters = "hyperparameters"
     grid = "grid"
 
 
@@ -118,6 +122,8 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
     """Return the entries, and of those that other packages have added, which one has."""
     if kind is Kind.data:
         return _data()
+    if kind is Kind.hyperparameters:
+        return _hyperparameters()
     catalogue, told = _pictures() if kind is Kind.pictures else _CATALOGUES[kind]
     entries = [{"name": name, **told(entry)} for name, entry in catalogue.items()]
     origins = (
@@ -131,6 +137,24 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
     if not any(origins):
         return entries
     return [entry | {"added by": by} for entry, by in zip(entries, origins, strict=True)]
+
+
+def _hyperparameters() -> list[dict[str, Any]]:
+    """Return what ``--training`` sets, as the class `Recipe` documents it."""
+    entries: list[dict[str, Any]] = []
+    defaults = {
+        field.name: "" if field.default is dataclasses.MISSING else str(field.default)
+        for field in dataclasses.fields(Recipe)
+    }
+    _, _, documented = inspect.getdoc(Recipe).partition("----------\n")  # type: ignore[union-attr]
+    for line in documented.splitlines():
+        if not line.startswith(" "):
+            names = line.split(", ")
+            default = ", ".join(dict.fromkeys(defaults[name] for name in names))
+            entries.append({"name": line, "default": default, "summary": ""})
+        else:
+            entries[-1]["summary"] = f"{entries[-1]['summary']} {line.strip()}".strip()
+    return [entry | {"summary": entry["summary"].replace("`", "")} for entry in entries]
 
 
 def _pictures() -> tuple[Mapping[str, Any], Callable[[Any], dict[str, Any]]]:

@@ -28,7 +28,7 @@ def pretrain(
     precision: Precision = None,
     training: Annotated[
         list[str] | None,
-        typer.Option(help="Any other training hyperparameter, such as epochs=10."),
+        typer.Option(help="Other hyperparameters of pre-training, such as epochs=10."),
     ] = None,
     device: Device = "auto",
     workers: Workers = 0,

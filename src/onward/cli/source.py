@@ -88,7 +88,10 @@ _CHOSEN = {
     "data": _option(str, "Which data: onward list data, or a file or folder of yours."),
     "protocol": _option(str, "What is revealed and tested when: onward list benchmarks."),
     "recipe": Annotated[str, typer.Option(help="How it is trained.")],
-    "training": _option(list[str], "Any other training hyperparameter, such as gamma=0.3."),
+    "training": _option(
+        list[str],
+        "Others of: onward list hyperparameters; such as gamma=0.3.",
+    ),
 }
 _DEFAULTS = {
     "recipe": "cpu",
