@@ -67,8 +67,8 @@ def test_methods_keep_the_rules_with_resnet(method: str) -> None:
 @pytest.mark.parametrize("method", ["cwr", "er", "ewc", "lwf"])
 def test_methods_run_online_with_resnet(method: str) -> None:
     only, benchmark = ("runs_to_the_end", "keeps_to_the_budget"), short("online")
-    # The Fisher of so deep a network at random weights reaches 1e5, and so does EWC's pull.
-    recipe = replace(benchmark.recipes["cpu"], lr=1e-5)
+    # The Fisher of so deep a network after two steps is anything from 1 to 1e9, by rounding alone.
+    recipe = replace(benchmark.recipes["cpu"], lr=1e-6)
     benchmark = replace(benchmark, recipes={"cpu": recipe})
     assert len(check_method(method, benchmark, only=only).passed) == len(only)
 

@@ -264,7 +264,7 @@ def test_every_option_of_every_benchmark_is_in_a_case(tmp_path: Path) -> None:
             {"epochs": 1, "batch_size": 2},
             marks=pytest.mark.slow,
         ),
-        pytest.param("tic", {"splits": 2}, {"iterations": 2}, marks=pytest.mark.slow),
+        pytest.param("tic", {"splits": 2}, {"max_steps": 2}, marks=pytest.mark.slow),
         ("yours", {"data": "points.csv", **COLUMNS}, {"epochs": 2}),
     ],
 )
