@@ -82,7 +82,7 @@ def test_those_beside_it_go_to_their_end(emoji: Benchmark, tmp_path: Path) -> No
     emoji = retrained(emoji, {"epochs": 20})
     rates = [Variant("finetune", training={"lr": rate}) for rate in (1e38, 1.0, 0.5)]
     with pytest.raises(
-        RunsFailedError, match=r"learning period .*: DivergedError: .* 1e\+38"
+        RunsFailedError, match=r"learning period .*: .* 1e\+38"
     ) as found:
         run_together(emoji, rates, 0, tmp_path / "together")
     assert [failed.diverged for failed in found.value.failed] == [True]
