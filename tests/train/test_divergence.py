@@ -81,9 +81,7 @@ def test_a_huge_learning_rate_is_named(emoji: Benchmark) -> None:
 def test_those_beside_it_go_to_their_end(emoji: Benchmark, tmp_path: Path) -> None:
     emoji = retrained(emoji, {"epochs": 20})
     rates = [Variant("finetune", training={"lr": rate}) for rate in (1e38, 1.0, 0.5)]
-    with pytest.raises(
-        RunsFailedError, match=r"learning period .*: .* 1e\+38"
-    ) as found:
+    with pytest.raises(RunsFailedError, match=r"learning period .*: .* 1e\+38") as found:
         run_together(emoji, rates, 0, tmp_path / "together")
     assert [failed.diverged for failed in found.value.failed] == [True]
     assert [record.complete for record in found.value.records] == [True, True]
