@@ -146,7 +146,7 @@ def _hyperparameters() -> list[dict[str, Any]]:
         field.name: "" if field.default is dataclasses.MISSING else str(field.default)
         for field in dataclasses.fields(Recipe)
     }
-    _, _, documented = inspect.getdoc(Recipe).partition("----------\n")  # type: ignore[union-attr]
+    _, _, documented = (inspect.getdoc(Recipe) or "").partition("----------\n")
     for line in documented.splitlines():
         if not line.startswith(" "):
             names = line.split(", ")

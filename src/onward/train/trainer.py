@@ -109,7 +109,7 @@ class Trainer:
     @property
     def metrics(self) -> dict[str, float]:
         """What the method has logged, as means over the steps of this call."""
-        return {name: float(total) / count for name, (total, count) in self._logged.items()}
+        return {name: total / count for name, (total, count) in self.logged.items()}
 
     @property
     def logged(self) -> dict[str, list[float]]:
