@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from onward import distributed
 from onward.benchmarks import retrained
 from onward.budget import Budget
 from onward.calls import calls, known_classes
-from onward.crew import crew
 from onward.errors import (
     BudgetSpentError,
     DamagedFolderError,
@@ -176,7 +176,7 @@ class Loop:
             periods=[period.name for period in stream],
         ).as_stored()
         require_metered(chosen, limits, allow_unmetered=allow_unmetered)
-        self.crew, self.chosen = crew(), chosen
+        self.chosen = chosen
         self.checkpoint_seconds, self.saved_at = checkpoint_seconds, time.monotonic()
         self.learning = Spent()
 
@@ -191,7 +191,7 @@ class Loop:
         # Before anything is written: options may not fit.
         self.learner = self.chosen.build(self.benchmark.setting(self.spec.seed))
         self.saver = self.learner if isinstance(self.learner, SavingLearner) else None
-        if self.crew.size > 1:
+        if distributed.world_size() > 1:
             require_shared_out(self.learner, self.chosen.name)
         self.lasting, waits = out is not None, partial(self.watch, Event("waiting", self.spec))
         with contextlib.ExitStack() as stack:
@@ -199,7 +199,7 @@ class Loop:
             where = environment(**self._computed_on())
             opened = open_for_all(Path(place), self.spec, where, waits)
             self.folder = stack.enter_context(opened)
-            if self.lasting and self.crew.leads and not self.folder.complete:
+            if self.lasting and distributed.is_main_process() and not self.folder.complete:
                 write_stream_card(Path(place), self.spec.stream_name, self.benchmark, self.stream)
             yield
 
@@ -229,7 +229,7 @@ class Loop:
         """
         found = FailedRun.of(error, self.spec.method, self.spec.seed, self.stage)
         refused = self.stage is None and isinstance(error, OnwardError)
-        if out is not None and not refused and self.crew.leads:
+        if out is not None and not refused and distributed.is_main_process():
             # A full disk must not replace the error that is to be reported.
             with contextlib.suppress(StorageError):
                 file = write_traceback(folder_of(Path(out), self.spec), found.traceback)
@@ -266,7 +266,7 @@ class Loop:
         self.watch(Event("done", self.spec))
 
     def _resume(self) -> Progress:
-        saved = self.crew.tell(self.folder.last_checkpoint) if self.saver else None
+        saved = distributed.broadcast(self.folder.last_checkpoint) if self.saver else None
         if saved is None or self.saver is None:
             if self.folder.scores:
                 self.folder.log("replayed", can_save=self.saver is not None)
@@ -282,7 +282,7 @@ class Loop:
         self.budget.resume(progress.totals, held)
         self.meter = self._meter(progress.cost)
         where = {"period": progress.period, "learned": progress.learned}
-        self.folder.log("resumed", **where, processes=self.crew.size)
+        self.folder.log("resumed", **where, processes=distributed.world_size())
         self.watch(Event("resumed", self.spec, progress.period))
         return progress
 
@@ -444,7 +444,7 @@ class Loop:
         self, period: Period, due: list[Test], classes: tuple[str, ...], *, pooled: bool
     ) -> tuple[Exam, list[Score]]:
         exam = Exam.sit(self.learner, self.stream, due, classes, self.benchmark.task)
-        return exam, self.crew.tell(lambda: exam.scores(period.index, pooled=pooled))
+        return exam, distributed.broadcast(lambda: exam.scores(period.index, pooled=pooled))
 
     def _save_if_due(self, progress: Progress, held: Rows, *, must: bool = False) -> None:
         """Save when the time has come, or if the run `must` be saved to be resumed exactly."""
@@ -464,7 +464,7 @@ class Loop:
 
     def record(self) -> RunRecord:
         """Return what a finished run found."""
-        record = self.crew.tell(self._read)
+        record = distributed.broadcast(self._read)
         return record if self.lasting else replace(record, path=None)
 
     def _read(self) -> RunRecord:

@@ -1,6 +1,8 @@
 """What has to survive from one call to the next, told by the names of attributes."""
 
+import zlib
 from collections.abc import Iterable, Mapping
+from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -75,3 +77,24 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.random.Generator):
         return value.bit_generator.state
     return to_arrays(value) if isinstance(value, dict) else value
+
+
+def checksum(state: Any, value: int = 0) -> int:
+    """Return a number that differs where states do, in processes that should have the same one.
+
+    Examples
+    --------
+    >>> checksum({"rows": np.arange(3)}) == checksum({"rows": np.arange(3)})
+    True
+    >>> checksum({"rows": np.arange(3)}) == checksum({"rows": np.arange(4)})
+    False
+    """
+    if isinstance(state, dict):
+        return reduce(
+            lambda total, item: checksum(item[1], checksum(item[0], total)), state.items(), value
+        )
+    if isinstance(state, list | tuple):
+        return reduce(lambda total, item: checksum(item, total), state, value)
+    if isinstance(state, np.ndarray):
+        return zlib.crc32(np.ascontiguousarray(state).tobytes(), value)
+    return zlib.crc32(repr(state).encode(), value)

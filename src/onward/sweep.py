@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from onward.benchmarks import Source, retrained
-from onward.crew import contained, crew
+from onward.distributed import contained, world_size
 from onward.errors import OnwardError
 from onward.failures import FailedRun, RunsFailedError, all_or_raise
 from onward.hardware import Hardware
@@ -84,7 +84,7 @@ def sweep(
     """
     for job in jobs:
         benchmark_of(job.source)
-    if crew().size > 1:
+    if world_size() > 1:
         if on != "local":
             raise OnwardError("expected either torchrun or --on ray, found both. Choose one")
         workers = 1  # they are at one run together

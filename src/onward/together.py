@@ -8,7 +8,7 @@ from typing import Any
 
 from onward.benchmarks import retrained
 from onward.budget import Budget
-from onward.crew import contained
+from onward.distributed import contained
 from onward.failures import FailedRun, all_or_raise
 from onward.learners import choose, name_of
 from onward.loop import Loop

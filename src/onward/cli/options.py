@@ -27,7 +27,7 @@ Workers = Annotated[
     int, typer.Option(min=0, help="Processes that read and augment batches; 0: none.")
 ]
 Threads = Annotated[int, typer.Option(min=1, help="Threads to compute on, per process.")]
-Precision = Annotated[str | None, typer.Option(help="fp32, or bf16 or fp16 by autocast.")]
+Precision = Annotated[str | None, typer.Option(help="fp32, bf16 or fp16 by autocast, or fp64.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

@@ -1,4 +1,4 @@
-"""One voice for all processes of a run: the first one speaks, or the one that fails."""
+"""Output of a run of several processes: rank 0 prints, or the process that fails."""
 
 import contextlib
 import errno
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import typer
 from rich.console import Console
 
-from onward.crew import crew, leave
+from onward import distributed
 from onward.errors import OnwardError
 
 _SHARED = ("run", "reproduce")
@@ -23,8 +23,7 @@ def one_voice(command: str | None) -> Iterator[None]:
     Not every command can be shared out among processes.
     """
     try:
-        team = crew()
-        if team.size == 1:
+        if distributed.world_size() == 1:
             yield
             return
     except OnwardError as error:
@@ -55,7 +54,7 @@ def one_voice(command: str | None) -> Iterator[None]:
     aloud = sys.stderr
     try:
         with contextlib.ExitStack() as stack:
-            if not team.leads:
+            if not distributed.is_main_process():
                 silence = stack.enter_context(open(os.devnull, "w"))  # noqa: PTH123
                 stack.enter_context(contextlib.redirect_stdout(silence))
                 stack.enter_context(contextlib.redirect_stderr(silence))
@@ -67,22 +66,22 @@ def one_voice(command: str | None) -> Iterator[None]:
             yield
     except SystemExit as end:
         if not end.code:
-            leave()
+            distributed.shut_down()
         raise
     except OnwardError as error:
-        if team.first_to_fail():
+        if distributed.first_to_fail():
             with contextlib.redirect_stderr(aloud):
                 _say(error)
         sys.exit(error.exit_code)
     except Exception:  # noqa: BLE001 (it is shown as it is, once)
-        if team.first_to_fail():
+        if distributed.first_to_fail():
             traceback.print_exc(file=aloud)
         sys.exit(1)
 
 
 def only_once() -> None:
     """End the command here in all processes but the first, which goes on to report."""
-    if not crew().leads:
+    if not distributed.is_main_process():
         raise typer.Exit
 
 

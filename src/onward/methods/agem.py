@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from onward.budget import Budget
 from onward.errors import OnwardError
-from onward.train.method import Batch, TrainingSet, yes_or_no
+from onward.train.method import Batch, TrainingSet, WholeBatch, yes_or_no
 from onward.train.replay_memory import ReplayMethod, check_memory_size, memory_for
 from onward.train.weights import gradients
 from onward.types import Setting, View
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from onward.models import Model
 
 
 # Multiply-accumulates of a micro-batch, which bound its activations: the whole memory of a probe, a
@@ -84,16 +84,15 @@ class AGEM(ReplayMethod):
 
     def on_after_backward(self, batch: Batch) -> None:
         """Project the gradient if it points against that of the memory."""
-        inputs, targets = batch.inputs[batch.num_new :], batch.targets[batch.num_new :]
-        if not len(targets):
+        if len(batch.positions) == batch.num_new:
             return
         gradient = {name: values.clone() for name, values in gradients(batch.model).items()}
-        self._reference_gradient(batch.model, inputs, targets)
+        self._reference_gradient(batch)
         projected = project(gradient, gradients(batch.model))
         for name, parameter in batch.model.named_parameters():
             parameter.grad = projected.get(name)
 
-    def _reference_gradient(self, model: "Model", inputs: "Tensor", targets: "Tensor") -> None:
+    def _reference_gradient(self, batch: Batch) -> None:
         """Set the gradient of the memory's mean loss, computed in micro-batches.
 
         Those of a network have the recipe's batch size, so that a large memory takes no more room
@@ -102,18 +101,30 @@ class AGEM(ReplayMethod):
         """
         import torch  # loaded when it is needed
 
-        task, recipe = self.setting.task, self.setting.recipe
+        from onward.train.data_parallel import average_gradients
+
+        model, recipe = batch.model, self.setting.recipe
+        whole = batch.whole or WholeBatch(batch.positions, batch.num_new)
+        inputs, targets = batch.inputs[batch.num_new :], batch.targets[batch.num_new :]
+        # The places of this process's samples among those of all processes.
+        places = whole.indices[batch.num_new :] - whole.num_new
+        samples = len(whole.positions) - whole.num_new
         size = max(recipe.batch_size, _MICRO_BATCH_MACS // max(model.macs, 1))
-        if task.compares_samples:
-            size = len(targets)
+        if self.setting.task.compares_samples:
+            size = samples
         model.zero_grad()
-        for start in range(0, len(targets), size):
-            part = slice(start, start + size)
+        for start in range(0, samples, size):
+            part = slice(*np.searchsorted(places, (start, start + size)).tolist())
             with torch.enable_grad():
-                loss = self._loss(model(inputs[part]), targets[part], slice(self._old))
-                loss = loss * (len(targets[part]) / len(targets))
+                outputs = model(inputs[part])
+                if len(targets[part]):
+                    loss = self._loss(outputs, targets[part], slice(self._old))
+                    loss = loss * (len(targets[part]) * whole.world_size / samples)
+                else:  # others have some of this part, and statistics of the batch are shared
+                    loss = 0 * outputs.sum()
             loss.backward()  # type: ignore[no-untyped-call]
-            model.continue_backward()
+        if whole.shared:
+            average_gradients(model)
 
     def _loss(self, outputs: "Tensor", targets: "Tensor", own: slice) -> "Tensor":
         """Return the task loss, with `own_classes` that of these classes, where there are any."""

@@ -145,8 +145,8 @@ class C3(Method):
         import torch  # loaded when it is needed
 
         outputs, labels, features = batch.outputs, batch.targets, batch.features
-        new_logits = outputs.detach()[: batch.num_new].cpu().numpy()
-        self._logits[batch.positions[: batch.num_new]] = new_logits
+        new = batch.gather(torch.from_numpy(batch.positions[: batch.num_new])).numpy()
+        self._logits[new] = batch.gather(outputs[: batch.num_new]).cpu().numpy()
         head = self._head_loss(batch, batch.model.head(features.detach()))
         with torch.no_grad():
             keys = batch.model.embed(self._augmented_again(batch))
@@ -190,7 +190,7 @@ class C3(Method):
         distance: Tensor = self.setting.task.distillation_loss(
             student, teacher.nan_to_num(_UNKNOWN_CLASS), self._temperature
         )
-        return loss + self._distance * distance
+        return loss + self._distance * batch.average(distance, len(old))
 
     def _augmented_again(self, batch: Batch) -> "Tensor":
         import torch  # loaded when it is needed

@@ -63,7 +63,8 @@ class DetectorDistillation(ReplayMethod):
         teacher: Any = self._teacher.model(model)
         with torch.no_grad():
             teacher_outputs = teacher(inputs)
-        return loss + self.replay_loss(model(inputs), teacher_outputs, targets)
+        replay_loss = self.replay_loss(model(inputs), teacher_outputs, targets)
+        return loss + batch.average(replay_loss, len(inputs))
 
     @property
     def is_plain_finetuning(self) -> bool:

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from onward import distributed
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.pairs import as_bytes
-from onward.train.method import Batch, TrainingSet, may_read_again
+from onward.train.method import Batch, TrainingSet, WholeBatch, may_read_again
 from onward.train.quadratic_penalty import PenaltyMethod
 from onward.train.weights import fitted_to
 from onward.types import View
@@ -92,8 +93,14 @@ class EWC(PenaltyMethod):
     def on_after_backward(self, batch: Batch) -> None:
         """Add the gradient of the penalty, and the batch to F where that is gathered here."""
         if self._while_training:
-            first = slice(None if self._fisher is None else max(self._fisher - self._samples, 0))
-            self._add(batch.model, batch.inputs[first], batch.targets[first])
+            whole = batch.whole or WholeBatch(batch.positions, batch.num_new)
+            count = len(whole.positions)
+            if self._fisher is not None:
+                left = max(self._fisher - self._samples, 0)
+                # Of each process one sample at least: they add up what they find.
+                count = min(count, max(left, whole.world_size) if left else 0)
+            own = slice(int(np.searchsorted(whole.indices, count)))
+            self._add(batch.model, batch.inputs[own], batch.targets[own], count)
         self._anchor.add_gradient(batch.model)
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
@@ -117,17 +124,21 @@ class EWC(PenaltyMethod):
         positions = np.arange(count) * len(new) // max(count, 1)
         for start in range(0, count, size):
             batch = positions[start : start + size]
-            inputs = torch.from_numpy(as_bytes(new.inputs(batch))).to(model.device)
-            budget.spend(macs=model.macs * len(inputs), batch_size=len(inputs))
-            self._add(model, inputs, labels[batch])
+            budget.spend(macs=model.macs * len(batch), batch_size=len(batch))
+            shared = distributed.can_share(len(batch))
+            own = batch[distributed.share_of_batch()] if shared else batch
+            new.count(np.setdiff1d(batch, own))
+            inputs = torch.from_numpy(as_bytes(new.inputs(own))).to(model.device)
+            with distributed.sharing(shared=shared):
+                self._add(model, inputs, labels[own], len(batch))
 
-    def _add(self, model: "Model", inputs: "Tensor", targets: "Tensor") -> None:
-        """Add the squared gradients of samples to those so far."""
+    def _add(self, model: "Model", inputs: "Tensor", targets: "Tensor", count: int) -> None:
+        """Add the squared gradients of samples, so many in all processes, to those so far."""
         from onward.models.fisher import fisher_diagonal  # torch, when it is needed
 
-        if not len(inputs):
+        if not count:
             return
         squares = fisher_diagonal(model, inputs, targets, self.setting.task.loss)
         so_far = fitted_to(model, self._squares)
         self._squares = {name: so_far[name] + squares[name] for name in squares}
-        self._samples += len(inputs)
+        self._samples += count

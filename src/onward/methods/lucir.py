@@ -135,13 +135,14 @@ class LUCIR(DistillationMethod):
         replayed = torch.from_numpy(batch.positions >= self._new).to(targets.device)
         here = (replayed & (targets < old)).nonzero()[:, 0]
         closest = min(self._hardest, batch.outputs.shape[1] - old)
-        if not len(here) or not closest:
+        if not closest:
             return torch.zeros((), device=targets.device)
         # As in the released code, eta is a constant here.
         cosines: Tensor = batch.outputs[here] / batch.model.head.eta.detach()
         new_cosines = cosines[:, old:].topk(closest, dim=1).values
         violation = self._margin - cosines.gather(1, targets[here, None]) + new_cosines
-        return violation.clamp(min=0).mean()
+        violated = violation.clamp(min=0).sum() / max(violation.numel(), 1)
+        return batch.average(violated, len(here))
 
 
 def feature_distance(features: "Tensor", teacher_features: "Tensor") -> "Tensor":

@@ -8,8 +8,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from onward import distributed
 from onward.errors import OnwardError, unknown
-from onward.models.model import Model
+from onward.models.model import Model, to_full_precision
 from onward.models.pixels import Normalize, Scale
 from onward.models.shared import drawing_from, forward_macs
 from onward.models.weights import Weights, load_backbone
@@ -116,9 +117,10 @@ class Classifier(Model):
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class."""
         alone = self.training and self.uses_batch_statistics and len(inputs) == 1
+        alone = alone and not distributed.is_sharing()
         if alone:
             self.backbone.eval()
-        self.features = self.backbone(self.preprocess(inputs))
+        self.features = self.backbone(self.preprocess(self._in_precision(inputs)))
         if len(self.features) != len(inputs):
             raise OnwardError(
                 f"expected one row of features per sample from the backbone, found "
@@ -126,23 +128,25 @@ class Classifier(Model):
             )
         if alone:
             self.backbone.train()
-        logits: torch.Tensor = self.head(self.features)
-        return logits.float()
+        return to_full_precision(self.head(self.features))
 
     def predict(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return one logit per class, in evaluation mode."""
         with self.evaluating():
-            logits: torch.Tensor = self.head(self.embed(inputs))
-        return logits.float()
+            return to_full_precision(self.head(self.embed(inputs)))
 
     def embed(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the features, in evaluation mode."""
         if self._has_no_backbone:
-            return inputs
+            return self._in_precision(inputs)
         with self.evaluating():
-            parts = torch.split(inputs, self._batch_size)
+            parts = torch.split(self._in_precision(inputs), self._batch_size)
             found = [self.backbone(self.preprocess(part)) for part in parts]
-        return torch.cat(found).float()
+        return to_full_precision(torch.cat(found))
+
+    def _in_precision(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return features in the precision of the weights; images are bytes."""
+        return inputs.to(self.head.weight.dtype) if inputs.is_floating_point() else inputs
 
     @property
     def _has_no_backbone(self) -> bool:

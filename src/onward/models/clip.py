@@ -14,7 +14,7 @@ from torch.nn.modules.utils import _pair
 
 from onward.errors import OnwardError
 from onward.models.clip_config import CONFIGS, SMALL, ClipConfig, open_clip
-from onward.models.model import Model
+from onward.models.model import Model, to_full_precision
 from onward.models.pixels import Normalize
 from onward.models.shared import drawing_from, forward_macs
 from onward.pairs import PairLayout
@@ -167,8 +167,10 @@ class Clip(Model):
     def _embeddings(self, rows: torch.Tensor) -> torch.Tensor:
         seen, read = self._layout.has_image(rows) > 0, self._layout.has_text(rows) > 0
         if bool(seen.all()) and bool(read.all()):
-            return torch.stack([self._of_images(rows), self._of_texts(rows)], 1).float()
-        whole = torch.zeros(len(rows), 2, self._width, device=self.device)
+            pairs = torch.stack([self._of_images(rows), self._of_texts(rows)], 1)
+            return to_full_precision(pairs)
+        dtype = self.net.logit_scale.dtype
+        whole = torch.zeros(len(rows), 2, self._width, dtype=dtype, device=self.device)
         if bool(seen.any()):
             whole[seen, 0] = self._of_images(rows[seen]).to(whole.dtype)
         if bool(read.any()):

@@ -1,7 +1,6 @@
 """Region-based detectors of torchvision's parts, and what they return for a batch of images."""
 
 import copy
-import zlib
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from onward import distributed
 from onward.errors import OnwardError
-from onward.models.model import Model
+from onward.models.model import Model, to_full_precision
 from onward.models.pixels import Normalize, Scale
 from onward.models.shared import drawing_from, forward_macs
 from onward.models.torchvision_loader import torchvision
@@ -172,7 +172,7 @@ class Detector(Model):
         # The weights of a teacher are drawn to be overwritten: that must not advance the generator.
         with torch.random.fork_rng(devices=[]):
             new = type(last)(last.cls_score.in_features, classes + 1)
-        self.net.roi_heads.box_predictor = new.to(last.cls_score.weight.device)
+        self.net.roi_heads.box_predictor = new.to(last.cls_score.weight)
 
     def _scaled(self, height: int, width: int) -> tuple[int, int]:
         """Return what sides are scaled to."""
@@ -202,9 +202,9 @@ class DetectorOutput:
     """The outputs of a region-based detector for a batch: feature maps, then proposals.
 
     `loss` compares them with true boxes, `detections` returns what is found, and `classified` the
-    outputs of the box head for any boxes. The proposals that a loss samples are drawn with a seed
-    that is a hash of the images: the same batch has the same loss, in a run that is resumed too,
-    and torch's generator is left alone.
+    outputs of the box head for any boxes. The proposals that a loss samples of an image are drawn
+    with a seed that the image gives, the sum of its bytes: the same image has the same ones in a
+    run that is resumed and in any process, and torch's generator is left alone.
 
     It is computed by the `net` of a `Detector` from images that are normalized, scaled to `size`
     and then padded; boxes are given in the pixels of `inputs`, the images as they came.
@@ -220,7 +220,7 @@ class DetectorOutput:
         # Some of torchvision's operators take 32 bits alone: a lower precision is that of the
         # backbone and of the first layers on its maps.
         self.maps: dict[str, torch.Tensor] = {
-            name: values.float() for name, values in net.backbone(images).items()
+            name: to_full_precision(values) for name, values in net.backbone(images).items()
         }
         objectness, moves = net.rpn.head([*self.maps.values()])
         # Of each level, how many anchors there are.
@@ -229,8 +229,8 @@ class DetectorOutput:
         listed = detection.image_list.ImageList(images, self._sizes)
         self._anchors = net.rpn.anchor_generator(listed, [*self.maps.values()])
         joined = detection.rpn.concat_box_prediction_layers(objectness, moves)
-        self.objectness: torch.Tensor = joined[0].view(len(images), -1).float()
-        self.moves: torch.Tensor = joined[1].view(len(images), -1, 4).float()
+        self.objectness = to_full_precision(joined[0].view(len(images), -1))
+        self.moves = to_full_precision(joined[1].view(len(images), -1, 4))
 
     @cached_property
     def features(self) -> torch.Tensor:
@@ -253,7 +253,7 @@ class DetectorOutput:
         heads = self._net.roi_heads
         seen = heads.box_head(heads.box_roi_pool(self.maps, places, self._sizes))
         logits, moves = heads.box_predictor(seen)
-        return logits.float(), moves.float()
+        return to_full_precision(logits), to_full_precision(moves)
 
     def loss(self, targets: torch.Tensor) -> torch.Tensor:
         """Return Faster R-CNN's loss, with its graph.
@@ -262,12 +262,13 @@ class DetectorOutput:
         is usual.
         """
         rpn, heads = self._net.rpn, self._net.roi_heads
-        seed = zlib.crc32(self._inputs.cpu().contiguous().numpy().data)
-        rpn.fg_bg_sampler.seed = heads.fg_bg_sampler.seed = seed
+        seeds = self._inputs.flatten(1).sum(1).tolist()
+        rpn.fg_bg_sampler.seeds = heads.fg_bg_sampler.seeds = seeds
         real = [rows[(rows[:, 0] >= 0) & (rows[:, _CROWD] == 0)] for rows in targets]
         # Class 0 is the background.
         true = [
-            {"boxes": rows[:, 1:5] * self._scale, "labels": rows[:, 0].long() + 1} for rows in real
+            {"boxes": rows[:, 1:5].to(self._scale) * self._scale, "labels": rows[:, 0].long() + 1}
+            for rows in real
         ]
         with torch.enable_grad():
             labels, matched = rpn.assign_targets_to_anchors(self._anchors, true)
@@ -278,8 +279,21 @@ class DetectorOutput:
             places, _, labels, wanted = heads.select_training_samples([*self.proposals], true)
             box_loss = torchvision().models.detection.roi_heads.fastrcnn_loss
             box_losses = box_loss(*self.classified(places), labels, wanted)
-            total: torch.Tensor = sum(proposal_losses) + sum(box_losses)
+        weights = self._loss_weights(rpn.fg_bg_sampler.sampled, heads.fg_bg_sampler.sampled)
+        total: torch.Tensor = sum(proposal_losses) * weights[0] + sum(box_losses) * weights[1]
         return total
+
+    def _loss_weights(self, *sampled: int) -> list[float]:
+        """Return the factors of losses that are means over sampled anchors, or over proposals.
+
+        Images may have different numbers of them. Of a batch that is shared out, the losses of all
+        processes then make the mean over what all of them have sampled.
+        """
+        if not distributed.is_sharing():
+            return [1.0] * len(sampled)
+        own = self.moves.new_tensor([len(self._sizes), *sampled])
+        (every,) = distributed.all_reduce(own)
+        return [float((own[n] / own[0]) / (every[n] / every[0])) for n in range(1, len(own))]
 
     def detections(self, most: int) -> torch.Tensor:
         """Return class, score and corners of what is found, class -1 where there is less."""
@@ -297,14 +311,23 @@ class DetectorOutput:
 
 
 class _SeededSampler:
-    """torchvision's sampler of anchors or proposals, which draws on the CPU from a ``seed``."""
+    """torchvision's sampler of anchors or proposals; draws on the CPU, by a seed for each image.
+
+    ``sampled`` is how many it has sampled in the last call.
+    """
 
     def __init__(self, sampler: Any) -> None:
-        self._sampler, self.seed = sampler, 0
+        self._sampler = sampler
+        self.seeds: list[int] = []
+        self.sampled = 0
 
     def __call__(self, matched: list[torch.Tensor]) -> list[list[torch.Tensor]]:
         """Return masks of the chosen ones with and without an object, image by image."""
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(self.seed)
-            masks = self._sampler([labels.cpu() for labels in matched])
+            masks: tuple[list[torch.Tensor], list[torch.Tensor]] = [], []
+            for labels, seed in zip(matched, self.seeds, strict=True):
+                torch.default_generator.manual_seed(seed)
+                for known, found in zip(masks, self._sampler([labels.cpu()]), strict=True):
+                    known += found
+        self.sampled = sum(int(mask.sum()) for part in masks for mask in part)
         return [[mask.to(matched[0].device) for mask in part] for part in masks]

@@ -55,6 +55,8 @@ def require_precision(device: torch.device, precision: str) -> None:
         raise OnwardError(
             "expected the precision fp32 or bf16 on a CPU, found fp16. Choose one of these"
         )
+    if precision == "fp64" and device.type == "mps":
+        raise OnwardError("expected the precision fp32, bf16 or fp16 on MPS, found fp64")
     if precision != "bf16":
         return
     if device.type == "cuda" and not torch.cuda.is_bf16_supported(including_emulation=False):
@@ -78,8 +80,8 @@ def cpu_has_bf16() -> bool:
 
 
 def autocast(device: torch.device, precision: str) -> contextlib.AbstractContextManager[Any]:
-    """Compute matrix products and convolutions in a precision; weights stay in fp32."""
-    if precision == "fp32":
+    """Compute matrix products and convolutions in 16 bits; weights stay as they are."""
+    if precision not in _TYPES:
         return contextlib.nullcontext()
     return torch.autocast(device.type, _TYPES[precision])
 

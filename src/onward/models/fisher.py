@@ -8,9 +8,9 @@ import torch
 from torch import nn
 from torch.func import functional_call, grad, vmap
 
+from onward import distributed
 from onward.models.classifier import Classifier, LinearHead
 from onward.models.model import Model
-from onward.models.spread import Spread
 
 Loss = Callable[[Any, torch.Tensor], torch.Tensor]
 """Of outputs and targets of a batch, its mean loss."""
@@ -21,38 +21,57 @@ _DENSE = (nn.Identity, nn.Linear, nn.ReLU)
 
 
 def fisher_diagonal(
-    model: Any, inputs: torch.Tensor, targets: torch.Tensor, loss: Loss
+    model: Model, inputs: torch.Tensor, targets: torch.Tensor, loss: Loss
 ) -> dict[str, torch.Tensor]:
     """Return, summed over samples, the square of what each sample adds to the gradient.
 
     Batch normalization is in evaluation mode: the gradient of a sample depends on no other sample.
-    It is computed in fp32 in any precision of the model: squares of small numbers need that.
+    It is computed in fp32 where the model has 16 bits: squares of small numbers need that.
     Where a loss compares the samples of a batch, as CLIP's does, the others are held fixed.
     ``.grad`` of the model's parameters is left alone. `loss` is the mean loss of a batch.
+
+    Where a batch is shared out, the samples are those of this process, and the sums those of all.
     """
-    inner = model.inner if isinstance(model, Spread) else model
-    share = model.share(len(inputs)) if isinstance(model, Spread) else slice(None)
-    with _whole_in_fp32(inner), inner.evaluating(), torch.enable_grad():
-        if inner.is_detector:
-            squares = _by_backward(inner, inputs, lambda out, one: loss(out, targets[one]))
+    shared = distributed.is_sharing()
+    with (
+        _whole_in_full_precision(model),
+        model.evaluating(),
+        torch.enable_grad(),
+        distributed.sharing(shared=False),
+    ):
+        if model.is_detector:
+            squares = _by_backward(model, inputs, lambda out, one: loss(out, targets[one]))
         else:
-            # Of the whole batch, which a loss may compare; each process continues with its share.
-            outputs = model.predict(inputs).requires_grad_()
-            # The loss of a batch is a mean: times the number of samples, each has its own.
-            (gradients,) = torch.autograd.grad(loss(outputs, targets) * len(inputs), outputs)
-            squares = _of_samples(inner, inputs[share], gradients[share])
+            gradients = _gradients_of_outputs(model.predict(inputs), targets, loss, shared=shared)
+            squares = _of_samples(model, inputs, gradients)
     model.clear_graph()
-    if isinstance(model, Spread):
-        summed = model.sum_over_ranks([*squares.values()], len(inputs))
-        return dict(zip(squares, summed, strict=True))
+    if shared:
+        return dict(zip(squares, distributed.all_reduce(*squares.values()), strict=True))
     return squares
 
 
+def _gradients_of_outputs(
+    outputs: torch.Tensor, targets: torch.Tensor, loss: Loss, *, shared: bool
+) -> torch.Tensor:
+    """Return the gradients of each sample's loss at its outputs, given all that it compares."""
+    start, own = 0, len(outputs)
+    if shared:
+        counts = distributed.all_counts(own)
+        start = sum(counts[: distributed.rank()])
+        outputs = torch.cat(distributed.gather(outputs, counts))
+        targets = torch.cat(distributed.gather(targets, counts))
+    outputs = outputs.detach().requires_grad_()
+    # The loss of a batch is a mean: times the number of samples, each has its own.
+    (gradients,) = torch.autograd.grad(loss(outputs, targets) * len(outputs), outputs)
+    return gradients[start : start + own]
+
+
 @contextmanager
-def _whole_in_fp32(model: Model) -> Iterator[None]:
-    """Compute in fp32 and without micro-batches for as long as the context lasts."""
+def _whole_in_full_precision(model: Model) -> Iterator[None]:
+    """Compute without 16 bits and micro-batches for as long as the context lasts."""
     before = model.precision, model.micro_batch_size
-    model.precision, model.micro_batch_size = "fp32", None
+    model.micro_batch_size = None
+    model.precision = "fp32" if model.precision in ("bf16", "fp16") else model.precision
     try:
         yield
     finally:

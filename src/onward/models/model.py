@@ -27,7 +27,7 @@ class Model(nn.Module):
     macs: int
     """Multiply-accumulates of one forward pass of one sample."""
     precision: str = "fp32"
-    """In which precision products are computed: ``fp32``, ``bf16`` or ``fp16``."""
+    """In which precision products are computed: ``fp32``, ``bf16``, ``fp16`` or ``fp64``."""
     micro_batch_size: int | None = None
     """How many samples are computed together in training, where memory is short; None is all."""
     features: Any = None
@@ -40,8 +40,6 @@ class Model(nn.Module):
         """Return `forward` in the precision of the model, for large batches in micro-batches."""
         in_parts = self.micro_batch_size is not None and len(inputs) > self.micro_batch_size
         call = self._forward_in_micro_batches if in_parts else super().__call__
-        if self.precision == "fp32":
-            return call(inputs)
         with autocast(self.device, self.precision):
             return call(inputs)
 
@@ -135,9 +133,6 @@ class Model(nn.Module):
         """Compile the layers by `torch.compile`, at their first use."""
         raise NotImplementedError
 
-    def continue_backward(self) -> None:
-        """Continue after ``loss.backward()``, where outputs are leaves of the graph (`Spread`)."""
-
     def clear_graph(self) -> None:
         """Release the features of the last `forward`, and the graph with them."""
         self.features = None
@@ -156,6 +151,11 @@ class Model(nn.Module):
     def _set_classes(self, classes: int) -> None:
         """Give the last layer room for exactly this many classes; its weights are set later."""
         raise NotImplementedError
+
+
+def to_full_precision(values: torch.Tensor) -> torch.Tensor:
+    """Return numbers of 16 bits in fp32, and others as they are."""
+    return values if values.dtype == torch.float64 else values.float()
 
 
 def set_weights(model: Model, weights: Mapping[str, torch.Tensor]) -> None:

@@ -58,5 +58,5 @@ class Normalize(nn.Module):
         # Mean and deviation once per column of a row: an axis of three numbers, which is what they
         # would be broadcast along otherwise, takes five times as long.
         mean, std = (values.repeat(images.shape[2]) for values in (self.mean, self.std))
-        rows = images.flatten(2).to(torch.float32).sub_(mean).div_(std)
+        rows = images.flatten(2).to(self.mean.dtype).sub_(mean).div_(std)
         return rows.view(images.shape).permute(0, 3, 1, 2)

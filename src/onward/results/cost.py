@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from onward.budget import REPORTED, Budget
 from onward.clocks import DEVICE, WAITING
-from onward.crew import crew
+from onward.distributed import world_size
 from onward.results.schema import Cost, Environment, RunSpec
 
 
@@ -87,10 +87,10 @@ class Meter:
             peak = max(peak or 0, self._peak_device_memory())
         has_device = before.device_seconds is not None or self._peak_device_memory is not None
         return Cost(
-            cpu_seconds=before.cpu_seconds + spent.cpu * crew().size,
+            cpu_seconds=before.cpu_seconds + spent.cpu * world_size(),
             wall_seconds=before.wall_seconds + spent.wall,
             device_seconds=(
-                (before.device_seconds or 0.0) + spent.device * crew().size if has_device else None
+                (before.device_seconds or 0.0) + spent.device * world_size() if has_device else None
             ),
             peak_device_memory_bytes=peak,
             peak_memory_bytes=max(
@@ -148,7 +148,7 @@ def _machine() -> Environment:
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.machine()}",
         cpus=os.cpu_count() or 1,
-        processes=crew().size,
+        processes=world_size(),
         packages=dict(_versions()),
     )
 

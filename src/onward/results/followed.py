@@ -1,4 +1,4 @@
-"""A run's folder as seen by a process that helps with the run and does not write."""
+"""A run folder as seen by a process that does not write to it: of several, only rank 0 does."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from onward.crew import crew
+from onward import distributed
 from onward.errors import OnwardError
 from onward.results.folder import RunFolder, open_folder
 from onward.results.schema import Cost, Environment, Point, Progress, RunSpec, Score
@@ -60,7 +60,7 @@ class FollowedFolder:
 def open_for_all(
     out: Path, spec: RunSpec, environment: Environment, on_wait: Callable[[], None]
 ) -> Iterator[RunFolder | FollowedFolder]:
-    """Open the folder of a spec: the first process of a crew writes, the others follow."""
+    """Open the folder of a spec: the main process writes, the others read."""
     written: list[RunFolder] = []
     with contextlib.ExitStack() as stack:
 
@@ -68,7 +68,7 @@ def open_for_all(
             written.append(stack.enter_context(open_folder(out, spec, environment, on_wait)))
             return spec.hash, FollowedFolder.of(written[0])
 
-        asked, followed = crew().tell(opened)
+        asked, followed = distributed.broadcast(opened)
         if asked != spec.hash:
             raise OnwardError(
                 f"expected all processes to make the same run, found {spec.hash} beside {asked}. "

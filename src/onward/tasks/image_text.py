@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from onward import distributed
 from onward.errors import OnwardError
 from onward.fit import CLASS_OUTPUTS, CLASS_ROWS, CLASSES, NEW_CLASSES, ONE_CLASS, PLACES
 from onward.metrics.inputs import mean, share
@@ -21,6 +22,24 @@ KEPT = 10
 """How many candidates of each question are kept."""
 _DEPTHS = (1, 5, 10)
 BY_IMAGE, BY_TEXT = 0, 1
+
+
+def _similarities(outputs: "Tensor") -> "tuple[tuple[Tensor, int], tuple[Tensor, int], int]":
+    """Return logits of texts given images and of images given texts, and the diagonal of pairs.
+
+    With each of them goes the axis along which candidates are. Of a batch that is shared out, the
+    samples of this process are compared with those of all processes, whose gradients flow back: no
+    process has the logits of all pairs.
+    """
+    if not distributed.is_sharing():
+        logits = outputs[:, 0] @ outputs[:, 1].t()
+        return (logits, 1), (logits, 0), 0
+    import torch  # loaded when it is needed
+
+    counts = distributed.all_counts(len(outputs))
+    every = torch.cat(distributed.gather(outputs, counts))
+    to_texts, to_images = outputs[:, 0] @ every[:, 1].t(), outputs[:, 1] @ every[:, 0].t()
+    return (to_texts, 1), (to_images, 1), sum(counts[: distributed.rank()])
 
 
 def _right_candidates(decisions: Array, targets: Array) -> Marks:
@@ -72,8 +91,9 @@ class ImageText(WithoutClasses):
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return the mean cross-entropy of finding each text by its image and the reverse."""
-        logits = outputs[:, 0] @ outputs[:, 1].t()
-        right = logits.log_softmax(1).diagonal() + logits.log_softmax(0).diagonal()
+        (to_texts, texts), (to_images, images), first = _similarities(outputs)
+        right = to_texts.log_softmax(texts).diagonal(first)
+        right = right + to_images.log_softmax(images).diagonal(first)
         return -right.mean() / 2
 
     def distillation_loss(
@@ -83,9 +103,12 @@ class ImageText(WithoutClasses):
 
         That is the divergence between the two distributions, but for a term without gradient.
         """
-        logits = outputs[:, 0] @ outputs[:, 1].t() / temperature
-        theirs = teacher[:, 0] @ teacher[:, 1].t() / temperature
-        ways = [(theirs.softmax(way) * logits.log_softmax(way)).sum() for way in (0, 1)]
+        ways = [
+            ((theirs / temperature).softmax(axis) * (ours / temperature).log_softmax(axis)).sum()
+            for (ours, axis), (theirs, _) in zip(
+                _similarities(outputs)[:2], _similarities(teacher)[:2], strict=True
+            )
+        ]
         return -(ways[0] + ways[1]) / (2 * len(outputs))
 
     def as_test(self, outputs: Any, targets: Any) -> tuple[Any, Any]:

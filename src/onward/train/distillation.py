@@ -80,7 +80,9 @@ class OutputCache:
         where, known = torch.from_numpy(positions).to(device), self._known[positions]
         if not known.all():
             first = torch.from_numpy(np.flatnonzero(~known)).to(device)
-            self._rows[where[first]] = compute(batch.inputs[first])
+            rows = compute(batch.inputs[first])
+            self._rows = self._rows.to(rows.dtype)
+            self._rows[where[first]] = rows
             self._known[positions] = True
         return self._rows.index_select(0, where)
 

@@ -6,21 +6,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 
+from onward import distributed
 from onward.budget import Budget, working
-from onward.crew import contained, crew
+from onward.distributed import contained
 from onward.errors import DamagedFolderError, OnwardError
 from onward.models import MODELS, find_model
 from onward.models.classifier import HEADS
 from onward.models.device import require_precision, resolve_device
 from onward.models.model import Model, set_weights
 from onward.models.probe_bank import Slot
-from onward.models.spread import Spread
+from onward.models.sync_batchnorm import synchronize_batch_norm
 from onward.results.state import load_state, save_state
-from onward.saved import to_arrays, to_tensors
+from onward.saved import checksum, to_arrays, to_tensors
 from onward.seeds import Draws, draws
 from onward.train.loading import computing_on
 from onward.train.method import Method, TrainingSet
@@ -192,9 +193,8 @@ class GradientLearner:
         self.metrics = trainer.metrics
         if error := trainer.failure():
             raise error
-        if crew().size > 1:
-            weights = trainer.model.parameters()
-            crew().require_alike(sum(float(w.sum(dtype=torch.float64)) for w in weights))
+        if distributed.world_size() > 1:
+            self._require_equal_state(trainer.model)
         if trainer.validation.restore_best():
             # The best epoch is another model than the one that was averaged.
             self._average = self._new_average({})
@@ -204,6 +204,20 @@ class GradientLearner:
         self._scaler_state = trainer.scaler.state_dict()
         self._trainer = None
         self._calls += 1
+
+    def _require_equal_state(self, model: Model) -> None:
+        """Raise unless all processes have the same weights, and the same state of the method."""
+        distributed.require_equal(
+            checksum(to_arrays(model.state_dict())),
+            "expected all processes to have learned the same weights, found others here. They need "
+            "the same versions of all packages, and processors of the same kind",
+        )
+        distributed.require_equal(
+            checksum(self.method.state()),
+            f"expected {type(self.method).__name__} to have the same state in all processes, found "
+            "other values in some. What it computes of a batch is about the samples of one "
+            "process: gather it with batch.gather before it is kept",
+        )
 
     def _model_for(self, view: View) -> Model:
         classes = len(view.classes)
@@ -229,11 +243,15 @@ class GradientLearner:
         require_precision(device, recipe.precision)
         model.precision = recipe.precision
         model.to(device)
+        if distributed.world_size() > 1:
+            synchronize_batch_norm(model, device)
+        if recipe.precision == "fp64":
+            model.double()
         if recipe.compile:
             model.compile_network()
         if recipe.micro_batch_size is not None:
             model.compute_in_micro_batches(recipe.micro_batch_size)
-        return cast("Model", Spread(model, crew())) if crew().size > 1 else model
+        return model
 
     def _new_average(self, state: dict[str, torch.Tensor]) -> WeightAverage | None:
         """Return the average of weights that the recipe asks for."""

@@ -18,8 +18,8 @@ import torch
 from torch.utils.data import DataLoader, Dataset, get_worker_info
 from torch.utils.dlpack import from_dlpack
 
+from onward import distributed
 from onward.clocks import DEVICE, WAITING
-from onward.crew import crew
 from onward.errors import OnwardError
 from onward.models.device import computing, explained, resolve_device
 from onward.models.encoder import embed
@@ -27,7 +27,7 @@ from onward.pairs import as_bytes
 from onward.seeds import Draws, draws
 from onward.tasks.boxes import mirrored
 from onward.train.augment import augmented, which_mirrored
-from onward.train.method import TrainingSet
+from onward.train.method import TrainingSet, WholeBatch
 from onward.types import Array, Column, Hardware, Rows, View
 from onward.view import Reader, aligned, reader_of
 
@@ -198,15 +198,21 @@ def view_batches(
     device: torch.device,
     size: int | None = None,
     *,
-    within: slice = slice(None),
+    shared: bool = False,
 ) -> Generator[torch.Tensor, None, None]:
     """Yield the inputs of a view in order on a device, as rows that models take.
 
-    A batch has as many samples as stay in a processor's cache, or `size`; `within` has the
-    positions to begin and to end at. The view counts samples when they are used. Inputs of test
-    views that are decoded from files are decoded once, see `DecodeCache`.
+    A batch has as many samples as stay in a processor's cache, or `size`. The view counts samples
+    when they are used. Inputs of test views that are decoded from files are decoded once, see
+    `DecodeCache`.
+
+    With `shared`, each of several processes reads its `distributed.contiguous_share`; the view
+    counts all samples.
     """
-    reader, parts = reader_of(view), view.part_slices(size, within=within)
+    share = distributed.contiguous_share(len(view)) if shared else slice(0, len(view))
+    reader, parts = reader_of(view), view.part_slices(size, within=share)
+    for others in (slice(0, share.start), slice(share.stop, len(view))):
+        view.count(others)
     names = [reader.cacheable_rows(part) for part in parts]
     cached = [name is not None and _CACHE.has(*name) for name in names]
     missing = [part for part, is_cached in zip(parts, cached, strict=True) if not is_cached]
@@ -340,8 +346,7 @@ class BatchReader:
     A new array of some megabytes for every batch would cost more than the copy. Where every batch
     replays all of a memory, that is read once and stays in the buffer, behind the new samples.
 
-    With `shared`, each of several processes reads only its share of a batch, where augmentation and
-    method allow that.
+    Each of several processes reads its samples of a batch.
     """
 
     def __init__(
@@ -350,14 +355,10 @@ class BatchReader:
         batch_size: int,
         augment: str,
         key: Sequence[int],
-        *,
-        shared: bool = False,
     ) -> None:
         self._reader = reader_of(training.view)
         self._augment, self._key = augment, key
-        alone = augment in ("none", "random_resized_crop") and not training.separate_replay
-        self.shared = shared and alone and crew().size > 1
-        keeps = training.replays_all and augment == "none" and not self.shared
+        keeps = training.replays_all and augment == "none" and distributed.world_size() == 1
         self._kept = training.replay if keeps else 0
         self._size = batch_size
         self._buffer: Array | None = None
@@ -367,19 +368,19 @@ class BatchReader:
         """Whether reading is no more than a copy."""
         return self._reader.in_memory and self._augment == "none"
 
-    def read_step(self, step_and_positions: tuple[int, Rows]) -> torch.Tensor:
+    def read_step(self, step_and_batch: tuple[int, WholeBatch]) -> torch.Tensor:
         """Return the inputs of a step as a tensor: an item of the loader, also in its workers."""
-        found = self(*step_and_positions)
+        found = self(*step_and_batch)
         tensor = torch.from_numpy(found if found.dtype.names is None else as_bytes(found))
         # A worker's batch is sent by another thread, while the buffer may be written to again.
         return tensor.clone() if self._kept and get_worker_info() is not None else tensor
 
-    def __call__(self, step: int, positions: Rows) -> Array:
-        """Return the inputs at these positions."""
-        share = crew().share(len(positions)) if self.shared else slice(None)
+    def __call__(self, step: int, whole: WholeBatch) -> Array:
+        """Return the inputs of this process's samples of a batch."""
+        indices = whole.indices
+        positions = whole.positions[indices]
         if self._augment != "none":
-            return augmented(self._reader, positions, self._augment, (*self._key, step), share)
-        positions = positions[share]
+            return augmented(self._reader, positions, self._augment, (*self._key, step), indices)
         if not self._kept:
             inputs = self._reader.read(positions, out=self._buffer)
             if self._buffer is None or len(inputs) > len(self._buffer):
@@ -396,7 +397,7 @@ class BatchReader:
             place[...] = inputs
         return self._buffer[self._size - len(new) :]
 
-    def labels(self, step: int, labels: Any, width: int) -> Any:
+    def labels(self, step: int, whole: WholeBatch, labels: Any, width: int) -> Any:
         """Return the labels of a step; boxes are mirrored with their images, which are so wide."""
         if labels.ndim != 3 or self._augment == "none":
             return labels
@@ -406,7 +407,8 @@ class BatchReader:
                 "boxes do not move along with a crop"
             )
         rng = draws(Draws.VARIATION, *self._key, step)
-        return mirrored(labels, which_mirrored(rng, len(labels)), width)
+        which = which_mirrored(rng, len(whole.positions))[whole.indices]
+        return mirrored(labels, which, width)
 
 
 class _Reading(Dataset[Any]):

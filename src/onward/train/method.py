@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from onward import distributed
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.saved import Saved, restore_to, state_of
@@ -66,8 +67,63 @@ class TrainingSet:
 
 
 @dataclass(frozen=True, eq=False)
+class WholeBatch:
+    """A batch of which each of several processes computes a share: every n-th sample.
+
+    Parameters
+    ----------
+    positions
+        The positions of all its samples in the training set, the new ones first.
+    num_new
+        How many of them are new.
+    rank, world_size
+        The number of this process, and of those that the batch is shared out among.
+    separate_replay
+        Whether outputs are those of new samples alone, see `TrainingSet`.
+    """
+
+    positions: Rows
+    num_new: int
+    rank: int = 0
+    world_size: int = 1
+    separate_replay: bool = False
+
+    @classmethod
+    def of(cls, positions: Rows, training: TrainingSet) -> "WholeBatch":
+        """Return a batch at these positions, shared out if every process gets some of each part."""
+        num_new = int(np.count_nonzero(positions < training.epoch))
+        parts = (num_new, len(positions) - num_new)
+        size = distributed.world_size() if distributed.can_share(*parts) else 1
+        number = distributed.rank() if size > 1 else 0
+        return cls(positions, num_new, number, size, training.separate_replay)
+
+    @property
+    def shared(self) -> bool:
+        """Whether it is shared out. If not, this process has all of it."""
+        return self.world_size > 1
+
+    @property
+    def indices(self) -> Rows:
+        """The indices in the whole batch of the samples that this process has."""
+        return np.arange(self.rank, len(self.positions), self.world_size)
+
+    @property
+    def own_new(self) -> int:
+        """How many of this process's samples are new."""
+        return len(range(self.rank, self.num_new, self.world_size))
+
+    @property
+    def loss_weight(self) -> float:
+        """The weight of this process's loss, a mean over its samples, in the mean of processes."""
+        samples = self.num_new if self.separate_replay else len(self.positions)
+        return len(range(self.rank, samples, self.world_size)) * self.world_size / samples
+
+
+@dataclass(frozen=True, eq=False)
 class Batch:
     """One training batch: the first `num_new` samples are of the epoch, the others are replayed.
+
+    Where several processes share a batch out, these are the samples of this process.
 
     Parameters
     ----------
@@ -87,6 +143,8 @@ class Batch:
         The learning rate of the optimizer step.
     logged
         What was logged of this batch, by name.
+    whole
+        The batch of all processes; None stands for this one.
     """
 
     model: "Model"
@@ -97,6 +155,36 @@ class Batch:
     positions: Rows
     lr: float = 1.0
     logged: dict[str, Any] = field(default_factory=dict)
+    whole: WholeBatch | None = None
+
+    def average(self, loss: "torch.Tensor", samples: int) -> "torch.Tensor":
+        """Return a mean over some samples of this process as a part of the loss.
+
+        Processes may have different numbers of such samples, as of replayed ones. The loss of the
+        batch then has the mean over the samples of all of them. In one process this is `loss`.
+        Every process has to call it, also with 0 samples.
+        """
+        if self.whole is None or not self.whole.shared:
+            return loss
+        import torch  # loaded when it is needed
+
+        (every,) = distributed.all_reduce(torch.tensor([float(samples)]))
+        if not samples:  # the mean of nothing is NaN
+            return loss.new_zeros(())
+        weight = samples * self.whole.world_size / float(every)
+        return loss * (weight / self.whole.loss_weight)
+
+    def gather(self, rows: "torch.Tensor") -> "torch.Tensor":
+        """Return rows of all processes in the order of the whole batch, without gradients.
+
+        `rows` are those of the first samples of this process: all of them, or the new ones.
+        """
+        rows = rows.detach()
+        if self.whole is None or not self.whole.shared:
+            return rows
+        is_new = len(rows) == self.num_new
+        samples = self.whole.num_new if is_new else len(self.whole.positions)
+        return distributed.gather_batch(rows, samples)
 
     def log(self, name: str, value: Any) -> None:
         """Log a number of this batch, such as a part of the loss.
@@ -118,8 +206,9 @@ class Batch:
     @property
     def features(self) -> "torch.Tensor":
         """The inputs of the model's last layer for these samples, with their graph."""
-        features: torch.Tensor = vars(self)["_features"]
-        return features.float()
+        from onward.models.model import to_full_precision  # torch, when it is needed
+
+        return to_full_precision(vars(self)["_features"])
 
     @cached_property
     def is_replay(self) -> "torch.Tensor":

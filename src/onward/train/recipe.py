@@ -23,7 +23,7 @@ Augment = Literal[
     "random_affine",
 ]
 Schedule = Literal["multistep", "cosine", "constant_cosine"]
-Precision = Literal["fp32", "bf16", "fp16"]
+Precision = Literal["fp32", "bf16", "fp16", "fp64"]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ class Recipe:
         Predict with an exponential moving average of the weights, which keeps this much of itself
         in every step.
     precision
-        ``fp32``, or ``bf16`` or ``fp16`` for matrix products and convolutions by `torch.autocast`.
+        ``fp32``; ``bf16`` or ``fp16`` for matrix products and convolutions by `torch.autocast`; or
+        ``fp64`` for all numbers, to tell a mistake from rounding.
     compile
         Whether the network is compiled by `torch.compile`.
     augment

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from onward import distributed
 from onward.budget import Budget
 from onward.errors import OnwardError
 from onward.memory import MEMORIES, Memory, PerClass
@@ -147,14 +148,15 @@ def check_memory_size(size: int | None) -> int | None:
 
 def extract_features(model: "Model", view: View, budget: Budget, batch_size: int) -> Array:
     """Return a model's features of all samples of a view, and pay for computing them."""
-    from onward.train.loading import view_batches  # torch, when it is needed
+    import torch  # loaded when it is needed
 
-    found = []
-    for inputs in view_batches(view, model.device, batch_size):
-        budget.spend(macs=model.macs * len(inputs))
-        # A copy: the features of a linear probe are its inputs.
-        found.append(model.embed(inputs).cpu().numpy().copy())
-    return np.concatenate(found)
+    from onward.train.loading import view_batches
+
+    budget.spend(macs=model.macs * len(view))
+    batches = view_batches(view, model.device, batch_size, shared=True)
+    # A copy: the features of a linear probe are its inputs.
+    found = torch.cat([model.embed(inputs).clone() for inputs in batches])
+    return np.asarray(distributed.gather_contiguous(found, len(view)).cpu().numpy())
 
 
 class MemoryMethod(Method):

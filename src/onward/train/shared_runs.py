@@ -1,16 +1,14 @@
 """Several calls of `learn` at once: those that see the same batches read them once."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 import torch
 
 from onward.budget import working
 from onward.models.probe_bank import LossesOfHeads, ProbeBank, Slot
-from onward.train.method import Batch, require_scalar
+from onward.train.method import Batch, WholeBatch, require_scalar
 from onward.train.optimizers import RowwiseSGD
 from onward.train.trainer import Trainer
-from onward.types import Rows
 
 
 def train_together(trainers: Sequence[Trainer]) -> None:
@@ -38,28 +36,26 @@ def _train_on_same_batches(level: Sequence[Trainer], until: int) -> None:
     It ends before that where one of them fails, which will have no steps left.
     """
     first, *others = level
-    shared = all(trainer.method.is_plain_finetuning for trainer in level)
-    loaded = first.batches(until, shared=shared)
+    loaded = first.batches(until)
     runs = _SharedRuns(level)
     try:
         while first.done < until:
             try:
-                inputs, targets, num_new, positions = next(loaded)
-                rows = first.rows[positions]
-                first.spend(rows, num_new)
+                inputs, targets, whole = next(loaded)
+                first.spend(whole)
             except Exception as error:  # noqa: BLE001 (`failure` returns it)
                 first.fail(error)
                 return  # the others have not paid for this step yet: one of them reads the batch
             for trainer in others:
                 try:
-                    trainer.spend(rows, num_new)
+                    trainer.spend(whole)
                 except Exception as error:  # noqa: BLE001 (`failure` returns it)
                     trainer.fail(error)
             if any(trainer.failed is not None for trainer in others):
                 # The rest have paid for this step, and take it.
                 runs.release()
                 runs = _SharedRuns([each for each in level if each.failed is None])
-            runs.step(inputs, targets, num_new, positions)
+            runs.step(inputs, targets, whole)
             if any(trainer.failed is not None for trainer in level):
                 return
     finally:
@@ -122,14 +118,14 @@ class _SharedRuns:
                 bank[slot.place] = trainer
         self._probes = [_ProbeRuns([*bank.values()]) for known in banks.values() for bank in known]
 
-    def step(self, inputs: Any, targets: torch.Tensor, num_new: int, positions: Rows) -> None:
+    def step(self, inputs: torch.Tensor, targets: torch.Tensor, whole: WholeBatch) -> None:
         """Take one step of each run; where one raises an exception, the others take theirs."""
         before = [trainer.done for trainer in self._copies]
         for group in self._probes:
-            group.step(inputs, targets, num_new, positions)
+            group.step(inputs, targets, whole)
         for trainer in self._alone:
             try:
-                trainer.step(inputs, targets, num_new, positions)
+                trainer.step(inputs, targets, whole)
             except Exception as error:  # noqa: BLE001 (`failure` returns it)
                 trainer.fail(error)
         for done, (trainer, copies) in zip(before, self._copies.items(), strict=True):
@@ -159,8 +155,9 @@ class _ProbeRuns:
         self._with_task_loss = {n for n, run in enumerate(runs) if run.uses_task_loss}
         self._need_batch = {number for number, run in enumerate(runs) if run.needs_batch}
 
-    def step(self, inputs: torch.Tensor, targets: torch.Tensor, num_new: int, rows: Rows) -> None:
+    def step(self, inputs: torch.Tensor, targets: torch.Tensor, whole: WholeBatch) -> None:
         """Take one step of each run."""
+        num_new, rows = whole.num_new, whole.positions
         lrs = [self._lr(run) for run in self._runs]
         used = slice(num_new) if self._runs[0].training.separate_replay else slice(None)
         self.bank.forward(inputs[used])

@@ -8,21 +8,22 @@ from typing import Any
 import numpy as np
 import torch
 
+from onward import distributed
 from onward.budget import Budget
-from onward.crew import contained
+from onward.distributed import contained
 from onward.errors import BudgetSpentError, DivergedError
 from onward.models.device import explained
 from onward.models.model import Model
 from onward.models.probe_bank import Slot, bank_key
-from onward.models.spread import OwnRows
+from onward.models.sync_batchnorm import SyncBatchNormMode
 from onward.seeds import Draws, draws
+from onward.train.data_parallel import DataParallel
 from onward.train.loading import BatchReader, BatchSampler, batches, to_device
-from onward.train.method import Batch, Method, TrainingSet, require_scalar
+from onward.train.method import Batch, Method, TrainingSet, WholeBatch, require_scalar
 from onward.train.optimizers import ModelOptimizer
 from onward.train.recipe import Recipe
 from onward.train.validation import Validation
 from onward.train.weights import WeightAverage
-from onward.types import Rows
 
 # Losses are checked for NaN and infinity every so many steps: a weight that is not finite stays so.
 _CHECKED_EVERY = 8
@@ -92,6 +93,7 @@ class Trainer:
         if scaler_state:
             self.scaler.load_state_dict(scaler_state)
         self._average = average
+        self._parallel = DataParallel(model) if distributed.world_size() > 1 else None
         self.sampler = BatchSampler(
             training,
             self.batch_size,
@@ -128,61 +130,57 @@ class Trainer:
 
     def train(self) -> None:
         """Take all steps that are left; `failure` returns the exception that ended them."""
-        shared = self.method.is_plain_finetuning
         try:
-            with contextlib.closing(self.batches(self.total, shared=shared)) as loaded:
-                for inputs, targets, num_new, positions in loaded:
-                    self.spend(self.rows[positions], num_new)
-                    self.step(inputs, targets, num_new, positions)
+            with contextlib.closing(self.batches(self.total)) as loaded:
+                for inputs, targets, whole in loaded:
+                    self.spend(whole)
+                    self.step(inputs, targets, whole)
                     if self.failed is not None:
                         return
         except Exception as error:  # noqa: BLE001 (`failure` returns it)
             self.fail(error)
 
     def batches(
-        self, until: int, *, shared: bool = False
-    ) -> Generator[tuple[Any, torch.Tensor, int, Rows], None, None]:
-        """Yield the arguments of `step` from the next step to a later one.
+        self, until: int
+    ) -> Generator[tuple[torch.Tensor, torch.Tensor, WholeBatch], None, None]:
+        """Yield the arguments of `step` from the next step until before a later one.
 
         Batches that are read ahead and not used cost nothing.
-
-        Parameters
-        ----------
-        until
-            The step to end before.
-        shared
-            Whether each of several processes may read only its share of a batch.
         """
         training, device = self.training, self.model.device
-        reader = BatchReader(training, self.batch_size, self.augment, self.key, shared=shared)
+        reader = BatchReader(training, self.batch_size, self.augment, self.key)
         labels = torch.tensor(training.view.labels).to(device)
-        steps = ((step, self.sampler[step]) for step in range(self.done, until))
+        numbers = range(self.done, until)
+        steps = ((step, WholeBatch.of(self.sampler[step], training)) for step in numbers)
         loaded = batches(
             reader.read_step, steps, until - self.done, device, in_memory=reader.in_memory
         )
         with contextlib.closing(loaded):
-            for (step, positions), inputs in loaded:
-                num_new = int(np.count_nonzero(positions < training.epoch))
-                targets = labels.index_select(0, to_device(torch.from_numpy(positions), device))
-                targets = reader.labels(step, targets, inputs.shape[-2])
-                whole = OwnRows(inputs, len(positions)) if reader.shared else inputs
-                yield whole, targets, num_new, positions
+            for (step, whole), inputs in loaded:
+                own = to_device(torch.from_numpy(whole.positions[whole.indices]), device)
+                targets = labels.index_select(0, own)
+                yield inputs, reader.labels(step, whole, targets, inputs.shape[-2]), whole
 
-    def step(self, inputs: Any, targets: torch.Tensor, num_new: int, positions: Rows) -> None:
-        """Take one training step on a batch, see `Batch`."""
-        model, lr = self.model, self.lr
+    def step(self, inputs: torch.Tensor, targets: torch.Tensor, whole: WholeBatch) -> None:
+        """Take one training step on this process's samples of a batch, see `Batch`."""
+        model, lr, num_new = self.model, self.lr, whole.own_new
+        forward = model if self._parallel is None else self._parallel
         if not model.training:
             model.train()
         model.zero_grad()
-        with self._seeded():
+        positions = whole.positions[whole.indices]
+        with self._seeded(), self._sharing(whole):
             with torch.enable_grad():
-                outputs = model(inputs[:num_new] if self.training.separate_replay else inputs)
-                batch = Batch(model, inputs, outputs, targets, num_new, positions, lr)
+                outputs = forward(inputs[:num_new] if self.training.separate_replay else inputs)
+                batch = Batch(model, inputs, outputs, targets, num_new, positions, lr, whole=whole)
                 loss = require_scalar(self.method.compute_loss(batch))
                 if not self.check_finite(loss):
                     return
-                self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-            model.continue_backward()
+                loss = self.scaler.scale(loss)
+                if self._parallel is None:
+                    loss.backward()  # type: ignore[no-untyped-call]
+                else:
+                    self._parallel.backward(loss * whole.loss_weight)
             if is_finite := self.optimizer.unscale(self.scaler):
                 self.after_backward(batch)
             else:
@@ -199,7 +197,8 @@ class Trainer:
         """
         if self.done % _CHECKED_EVERY and self.done + 1 < self.total:
             return True
-        finite = math.isfinite(float(loss.detach()))
+        # All processes of a run find it at the same step.
+        finite = all(math.isfinite(float(found)) for found in distributed.all_reduce(loss.detach()))
         if not finite:
             self.fail(self._divergence("the loss"))
         return finite
@@ -223,12 +222,12 @@ class Trainer:
             self.validation.evaluate()
         self._save()
 
-    def spend(self, rows: Rows, num_new: int) -> None:
-        """Charge the next step, and the rows that it reads, to the budget."""
-        samples = len(rows)
+    def spend(self, whole: WholeBatch) -> None:
+        """Charge the next step, and the samples that it reads, to the budget."""
+        samples = len(whole.positions)
         macs = int(self._macs_per_sample * samples)
-        self.budget.spend(iterations=1, macs=macs, batch_size=samples, new_in_batch=num_new)
-        self.budget.read(rows)
+        self.budget.spend(iterations=1, macs=macs, batch_size=samples, new_in_batch=whole.num_new)
+        self.budget.read(self.rows[whole.positions])
 
     def fail(self, error: Exception) -> None:
         """Take no further step: this call of `learn` ends with an exception, others continue."""
@@ -262,7 +261,7 @@ class Trainer:
         Methods of other packages do not: outputs of a bank are leaves of the graph, and its
         parameters are views. They may do anything that PyTorch allows.
         """
-        key = bank_key(self.model)
+        key = bank_key(self.model) if self._parallel is None else None
         is_own = type(self.method).__module__.startswith("onward.")
         return (key, self.optimizer.is_plain_sgd) if is_own and key is not None else None
 
@@ -333,12 +332,23 @@ class Trainer:
     def _seeded(self) -> Iterator[None]:
         """Let torch draw, for dropout and whatever else, from the seed, the call and the step.
 
-        So a step is the same in a call that is resumed, and beside any other runs.
+        So a step is the same in a call that is resumed, and beside any other runs. Processes that
+        share a batch out draw different numbers.
         """
         device = self.model.device
-        seed = int(draws(Draws.DROPOUT, *self.key, self.done).integers(2**63))
+        rng = draws(Draws.DROPOUT, *self.key, self.done)
+        seed = int(rng.integers(2**63, size=distributed.rank() + 1)[-1])
         with torch.random.fork_rng([device] if device.type == "cuda" else []):
             torch.manual_seed(seed)
+            yield
+
+    @contextlib.contextmanager
+    def _sharing(self, whole: WholeBatch) -> Iterator[None]:
+        """Compute on a batch, which may be shared out among processes."""
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(distributed.sharing(shared=whole.shared))
+            if whole.shared and self.model.uses_batch_statistics:
+                stack.enter_context(SyncBatchNormMode())
             yield
 
     def _save(self, **options: bool) -> None:

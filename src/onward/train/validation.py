@@ -5,11 +5,10 @@ from typing import Any
 
 import torch
 
+from onward import distributed
 from onward.budget import Budget
-from onward.crew import crew
 from onward.errors import OnwardError
 from onward.models.model import Model, set_weights
-from onward.models.spread import Spread
 from onward.saved import Saved
 from onward.train.loading import view_batches
 from onward.train.recipe import Recipe
@@ -18,14 +17,9 @@ from onward.types import Array, Task, View
 
 
 def predicted(model: Model, view: View) -> Array:
-    """Return a model's outputs for a view, which is read part by part.
-
-    Processes that share a run read no more than their share of it.
-    """
-    team, alone = crew(), model.inner if isinstance(model, Spread) else model
-    share = team.share(len(view))
-    outputs = [alone.predict(inputs) for inputs in view_batches(view, alone.device, within=share)]
-    return team.gather(torch.cat(outputs), len(view)).cpu().numpy()
+    """Return a model's outputs for a view, which is read part by part, by each process a share."""
+    outputs = [model.predict(inputs) for inputs in view_batches(view, model.device, shared=True)]
+    return distributed.gather_contiguous(torch.cat(outputs), len(view)).cpu().numpy()
 
 
 def headline(model: Model, view: View, task: Task) -> float:
