@@ -10,8 +10,7 @@ from onward.budget import Budget
 from onward.fit import CLASS_OUTPUTS, IMAGES, ONE_CLASS
 from onward.memory import Uncertain
 from onward.models import find_model
-from onward.seeds import Draws, draws
-from onward.train.augment import augmented, varied
+from onward.seeds import Draws
 from onward.train.losses import contrastive_loss, focal_loss
 from onward.train.method import Batch, Method, TrainingSet, may_read_again, number
 from onward.train.recipe import Augment, Recipe
@@ -195,10 +194,14 @@ class C3(Method):
     def _augmented_again(self, batch: Batch) -> "Tensor":
         import torch  # loaded when it is needed
 
-        key = (self.setting.seed, self._milestones.seen, *batch.positions.tolist())
-        rng = draws(Draws.AUGMENTATION, *key)
-        images = torch.from_numpy(varied(batch.inputs.cpu().numpy(), _AUGMENT, rng))
-        return images.to(batch.inputs.device)
+        from onward.train.augment import augmented_inputs
+
+        # Numbers of its own, also for a batch of one sample.
+        use = Draws.AUGMENTATION
+        key = (self.setting.seed, self._milestones.seen, *batch.positions.tolist(), use)
+        images = batch.inputs.cpu().numpy().copy()
+        again = augmented_inputs(images, _AUGMENT, key, np.arange(len(images)))
+        return torch.from_numpy(again).to(batch.inputs.device)
 
     def _certainty(self, model: "Model", new: View, budget: Budget) -> Array:
         """Return how certain the model is of each stored sample, summed over augmentations.
@@ -206,6 +209,8 @@ class C3(Method):
         Where samples may not be read again, that is how certain it was when they arrived.
         """
         import torch  # loaded when it is needed
+
+        from onward.train.augment import augmented
 
         memory = self._memory.buffer(new, budget)
         reads_new = not may_read_again(budget) and np.isin(memory.rows, new.rows).any()
@@ -217,7 +222,9 @@ class C3(Method):
         for number_of_view in range(_AUGMENTATIONS):
             key = (self.setting.seed, self._milestones.seen, number_of_view)
             view.count(everything)
-            images = torch.from_numpy(augmented(reader_of(view), everything, _AUGMENT, key))
+            images = torch.from_numpy(
+                augmented(reader_of(view), everything, _AUGMENT, key, everything)
+            )
             total += model.predict(images.to(model.device)).softmax(1).cpu().numpy()
         return np.asarray(total.max(1))
 

@@ -5,11 +5,9 @@ call per image is several times slower on small images than what is computed her
 and equal to it. A blur, which only large images have, is faster by torchvision.
 """
 
-import importlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from onward.models.torchvision_loader import torchvision
+from onward.models.torchvision_loader import transforms
 
 # Weights of the channels in luminance, and the axes that hue rotates about the gray one (YIQ).
 _LUMINANCE = (0.299, 0.587, 0.114)
@@ -143,10 +141,9 @@ def _gaussian_blur(pixels: Tensor, how: Augmentation, rng: np.random.Generator) 
     n, side = len(pixels), pixels.shape[-1]
     sigma = rng.uniform(*_BLUR, n) * side / _BLURRED_SIDE
     kernel = 2 * max(1, math.ceil(2 * _BLUR[1] * side / _BLURRED_SIDE)) + 1
-    torchvision()  # by this loader first: see there
-    transforms: Any = importlib.import_module("torchvision.transforms.v2.functional")
+    blur = transforms().functional.gaussian_blur
     for place in np.flatnonzero(rng.random(n) < how.blur_p).tolist():
-        pixels[place] = transforms.gaussian_blur(pixels[place], kernel, float(sigma[place]))
+        pixels[place] = blur(pixels[place], kernel, float(sigma[place]))
     return pixels
 
 

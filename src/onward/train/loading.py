@@ -26,7 +26,7 @@ from onward.models.encoder import embed
 from onward.pairs import as_bytes
 from onward.seeds import Draws, draws
 from onward.tasks.boxes import mirrored
-from onward.train.augment import augmented, which_mirrored
+from onward.train.augment import augmented, require_augmentable, which_mirrored
 from onward.train.method import TrainingSet
 from onward.types import Array, Column, Hardware, Rows, View
 from onward.view import Reader, aligned, reader_of
@@ -355,6 +355,8 @@ class BatchReader:
     ) -> None:
         self._reader = reader_of(training.view)
         self._augment, self._key = augment, key
+        if augment != "none":
+            require_augmentable(self._reader, augment)
         alone = augment in ("none", "random_resized_crop") and not training.separate_replay
         self.shared = shared and alone and crew().size > 1
         keeps = training.replays_all and augment == "none" and not self.shared
@@ -377,9 +379,9 @@ class BatchReader:
     def __call__(self, step: int, positions: Rows) -> Array:
         """Return the inputs at these positions."""
         share = crew().share(len(positions)) if self.shared else slice(None)
+        indices, positions = np.arange(len(positions))[share], positions[share]
         if self._augment != "none":
-            return augmented(self._reader, positions, self._augment, (*self._key, step), share)
-        positions = positions[share]
+            return augmented(self._reader, positions, self._augment, (*self._key, step), indices)
         if not self._kept:
             inputs = self._reader.read(positions, out=self._buffer)
             if self._buffer is None or len(inputs) > len(self._buffer):
@@ -405,8 +407,8 @@ class BatchReader:
                 f"expected augment none or flip where boxes are learned, found {self._augment!r}: "
                 "boxes do not move along with a crop"
             )
-        rng = draws(Draws.VARIATION, *self._key, step)
-        return mirrored(labels, which_mirrored(rng, len(labels)), width)
+        which = which_mirrored((*self._key, step), np.arange(len(labels)))
+        return mirrored(labels, which, width)
 
 
 class _Reading(Dataset[Any]):
