@@ -11,7 +11,7 @@ from clear_miniature import BUCKETS, CLASSES, GAP, write_new, write_old
 from PIL import Image
 
 from onward.data.clear_folder import read_clear
-from onward.data.folder_images import FolderImages, opened, square
+from onward.data.folder_images import FolderImages, opened, rgb_bytes, square
 from onward.data.split import shuffled_out
 from onward.errors import OnwardError
 from onward.models.weights import read_tensors
