@@ -126,7 +126,7 @@ def test_random_resized_crops_of_photos_have_the_scale_of_torchvision(
 
 def test_random_resized_crop_has_the_parameters_of_open_clip() -> None:
     image_transform = open_clip().image_transform(8, is_train=True, mean=(0, 0, 0), std=(1, 1, 1))
-    theirs, ours = image_transform.transforms[0], _transform(CROP, (8, 8), of_file=True)
+    theirs, ours = image_transform.transforms[0], _transform(CROP, (8, 8), of_files=True)
     for name in ("scale", "ratio", "size", "interpolation"):
         assert str(getattr(ours, name)) == str(getattr(theirs, name))
 

@@ -143,12 +143,19 @@ class C3(Method):
         """Return the loss of the head, and the contrastive losses, which alone reach below it."""
         import torch  # loaded when it is needed
 
+        from onward.train.augment import augmented_inputs
+
         outputs, labels, features = batch.outputs, batch.targets, batch.features
         new_logits = outputs.detach()[: batch.num_new].cpu().numpy()
         self._logits[batch.positions[: batch.num_new]] = new_logits
         head = self._head_loss(batch, batch.model.head(features.detach()))
         with torch.no_grad():
-            keys = batch.model.embed(self._augmented_again(batch))
+            # Numbers of its own, also for a batch of one sample.
+            use = Draws.AUGMENTATION
+            key = (self.setting.seed, self._milestones.seen, *batch.positions.tolist(), use)
+            images = batch.inputs.cpu().numpy().copy()
+            again = augmented_inputs(images, _AUGMENT, key, np.arange(len(images)))
+            keys = batch.model.embed(torch.from_numpy(again).to(batch.inputs.device))
         same_class = labels[:, None] == labels
         same_sample = same_class.new_ones(len(labels)).diag()
         contrast = contrastive_loss(features, features, same_class, _CONTRAST_TEMPERATURE)
@@ -190,18 +197,6 @@ class C3(Method):
             student, teacher.nan_to_num(_UNKNOWN_CLASS), self._temperature
         )
         return loss + self._distance * distance
-
-    def _augmented_again(self, batch: Batch) -> "Tensor":
-        import torch  # loaded when it is needed
-
-        from onward.train.augment import augmented_inputs
-
-        # Numbers of its own, also for a batch of one sample.
-        use = Draws.AUGMENTATION
-        key = (self.setting.seed, self._milestones.seen, *batch.positions.tolist(), use)
-        images = batch.inputs.cpu().numpy().copy()
-        again = augmented_inputs(images, _AUGMENT, key, np.arange(len(images)))
-        return torch.from_numpy(again).to(batch.inputs.device)
 
     def _certainty(self, model: "Model", new: View, budget: Budget) -> Array:
         """Return how certain the model is of each stored sample, summed over augmentations.

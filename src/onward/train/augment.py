@@ -22,14 +22,8 @@ from onward.types import Array, Rows
 from onward.view import Reader
 
 AUGMENTATIONS = get_args(Augment)
-# Those that transform the decoded image of a file, and whether its shorter edge is resized before.
-_RESIZED_BEFORE = {
-    "random_crop_flip": True,
-    "random_resized_crop_flip": False,
-    "random_resized_crop": False,
-}
-# How far a square with nothing around it is shifted: a crop of it with such a share of padding.
-_PADDING = 1 / 8
+# Those that transform the decoded image of a file, where there is one.
+_OF_FILES = ("random_crop_flip", "random_resized_crop_flip", "random_resized_crop")
 
 
 def augmented(
@@ -55,33 +49,34 @@ def augmented(
     key
         Seed, call and step: the same again when a call is resumed.
     indices
-        The index of each sample in the whole batch. It is augmented alike whichever others are
-        read.
+        The index of each sample in the whole batch, on which its augmentation depends.
     """
     require_augmentable(reader, augment)
     images = None
-    if augment in _RESIZED_BEFORE:
-        of_files = _transform(augment, reader.input_shape[:2], of_file=True)
+    if augment in _OF_FILES:
+        of_files = _transform(augment, reader.input_shape[:2], of_files=True)
         with _seeded(of_files, key, indices) as transform:
-            images = reader.transformed(positions, transform, resize=_RESIZED_BEFORE[augment])
+            resize = augment == "random_crop_flip"
+            images = reader.transformed(positions, transform, resize=resize)
     if images is None:
         return augmented_inputs(reader.read(positions), augment, key, indices)
-    if "flip" in augment:
-        _mirror(_images_of(images), which_mirrored(key, indices))
-    return images
+    return _mirrored(images, augment, key, indices)
 
 
 def augmented_inputs(inputs: Array, augment: str, key: Sequence[int], indices: Rows) -> Array:
-    """Augment images of bytes, or pairs with a text, in place: `augmented` without files."""
-    images = _images_of(inputs)
+    """Augment images, or pairs with a text, in place: `augmented` where there are no files."""
+    images = inputs if inputs.dtype.names is None else inputs[IMAGE]
     if augment != "flip":
-        of_squares = _transform(augment, images.shape[1:3], of_file=False)
+        of_squares = _transform(augment, images.shape[1:3], of_files=False)
         with _seeded(of_squares, key, indices) as transform:
             for place, image in enumerate(images):
-                images[place] = _as_array(transform(_as_image(image), place))
-    if "flip" in augment:
-        _mirror(images, which_mirrored(key, indices))
-    return inputs
+                # Images of Pillow are warped and recoloured in a fraction of the time of tensors.
+                if image.dtype == np.uint8 and image.shape[2] == 3:
+                    images[place] = transform(Image.fromarray(image), place)
+                else:
+                    chw = torch.from_numpy(image).permute(2, 0, 1)
+                    images[place] = transform(chw, place).permute(1, 2, 0)
+    return _mirrored(inputs, augment, key, indices)
 
 
 def require_augmentable(reader: Reader, augment: str) -> None:
@@ -119,13 +114,13 @@ def _seeded(
 
 
 @cache
-def _transform(augment: str, size: tuple[int, int], *, of_file: bool) -> Any:
+def _transform(augment: str, size: tuple[int, int], *, of_files: bool) -> Any:
     """Return what is done to images of files, or to those that are of this size, but mirroring."""
     v2 = transforms()
     if augment == "random_resized_crop":
         bicubic = v2.InterpolationMode.BICUBIC
         return v2.RandomResizedCrop(size, scale=(0.9, 1.0), interpolation=bicubic)
-    if of_file:
+    if of_files:
         crop = v2.RandomCrop if augment == "random_crop_flip" else v2.RandomResizedCrop
         return crop(size)
     if augment == "flip_perspective_erasing":
@@ -135,29 +130,16 @@ def _transform(augment: str, size: tuple[int, int], *, of_file: bool) -> Any:
         return v2.Compose([v2.RandomRotation(15), jitter])
     if augment == "random_affine":
         return v2.RandomAffine(9, translate=(0.05, 0.05), scale=(0.88, 1.12), fill=255)
+    height, width = size
     mode = "constant" if augment == "padded_crop_flip" else "edge"
-    padding = [int(side * _PADDING) for side in reversed(size)]
-    return v2.RandomCrop(size, padding=padding, padding_mode=mode)
+    return v2.RandomCrop(size, padding=[width // 8, height // 8], padding_mode=mode)
 
 
-def _images_of(inputs: Array) -> Array:
-    return inputs if inputs.dtype.names is None else inputs[IMAGE]
-
-
-def _as_image(image: Array) -> Any:
-    """Return what torchvision takes: as Pillow's, colours are warped in a fraction of the time."""
-    if image.dtype == np.uint8 and image.shape[2] == 3:
-        return Image.fromarray(image)
-    return torch.from_numpy(image).permute(2, 0, 1)
-
-
-def _as_array(image: Any) -> Array:
-    return np.asarray(image if isinstance(image, Image.Image) else image.permute(1, 2, 0))
-
-
-def _mirror(images: Array, which: Array) -> None:
-    """Mirror some images in their place."""
-    # In place, with the colours last: a tenth of the time of `RandomHorizontalFlip` per image.
-    pixels = torch.from_numpy(images).permute(0, 3, 1, 2)
-    for place in np.flatnonzero(which).tolist():
-        pixels[place] = pixels[place].flip(-1)
+def _mirrored(inputs: Array, augment: str, key: Sequence[int], indices: Rows) -> Array:
+    if "flip" in augment:
+        images = inputs if inputs.dtype.names is None else inputs[IMAGE]
+        # In place, colours last: a tenth of the time of `RandomHorizontalFlip` for each image.
+        pixels = torch.from_numpy(images).permute(0, 3, 1, 2)
+        for place in np.flatnonzero(which_mirrored(key, indices)).tolist():
+            pixels[place] = pixels[place].flip(-1)
+    return inputs
