@@ -77,7 +77,8 @@ def _plain(benchmark: Benchmark, recipe: Recipe, iterations: int) -> float:
         for step in range(iterations):
             for group in optimizer.param_groups:
                 group["lr"] = recipe.lr_at(step, iterations)
-            batch = augmented(reader, steps[step], recipe.augment, (0, 0, step))
+            indices = np.arange(len(steps[step]))
+            batch = augmented(reader, steps[step], recipe.augment, (0, 0, step), indices)
             rows = torch.from_numpy(as_bytes(batch))
             optimizer.zero_grad()
             images = normalize(layout.images(rows))

@@ -21,7 +21,7 @@ from onward.data.folder_images import FolderImages
 from onward.hardware import Hardware
 from onward.methods.finetune import Finetune
 from onward.models.pixels import IMAGENET
-from onward.models.torchvision_loader import torchvision
+from onward.models.torchvision_loader import torchvision, transforms
 from onward.tasks.one_label import OneLabel
 from onward.train.augment import augmented
 from onward.train.learner import GradientLearner
@@ -123,7 +123,7 @@ class Plain:
 
     def __init__(self, column: FolderImages, batch: int) -> None:
         vision = torchvision()
-        v2 = _transforms()
+        v2 = transforms()
         transform = v2.Compose(
             [
                 v2.Resize(SIDE),
@@ -212,14 +212,14 @@ def data_path(rounds: int, *, quick: bool) -> list[Measured]:
 def decode_crop(rounds: int, *, quick: bool) -> list[Measured]:
     """Compare reading one batch after another with torchvision's transforms."""
     count = 32 if quick else 128
-    v2 = _transforms()
+    v2 = transforms()
     crops = {
         "random_crop_flip": [v2.Resize(SIDE), v2.RandomCrop(SIDE)],
         "random_resized_crop_flip": [v2.RandomResizedCrop(SIDE)],
     }
     found = []
     with photos(count) as column:
-        rows = np.arange(count)
+        rows, indices = np.arange(count), np.arange(32)
         reader = reader_of(view_of(table_of(column), rows, rows, CLASSES, Budget()))
         for augment, crop in crops.items():
             transform = v2.Compose([*crop, v2.RandomHorizontalFlip(), v2.PILToTensor()])
@@ -228,7 +228,7 @@ def decode_crop(rounds: int, *, quick: bool) -> list[Measured]:
             def own(augment: str = augment) -> float:
                 def read() -> None:
                     for step in range(0, count, 32):
-                        augmented(reader, rows[step : step + 32], augment, (0, step))
+                        augmented(reader, rows[step : step + 32], augment, (0, step), indices)
 
                 return 1000 * count / cpu_milliseconds(read)
 
@@ -257,10 +257,3 @@ def _cpu_seconds() -> float:
     """Return the CPU time of this process and of those that it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
-
-
-def _transforms() -> Any:
-    torchvision()
-    from torchvision.transforms import v2  # once it can be imported
-
-    return v2

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onward.crew import Crew
+from onward.models.spread import Spread
 from small_models import made
 
-from onward.crew import Crew
 from onward.errors import OnwardError
-from onward.models.spread import Spread
 from onward.results.read import find_folders
 
 SCRIPT = Path(__file__).parent / "support" / "shared_run.py"

@@ -39,6 +39,10 @@ class LockWarning(UserWarning):
     """A file system does not keep two processes from writing the same folder."""
 
 
+class LearningRateWarning(UserWarning):
+    """An optimizer was chosen, and the learning rate is still the one of another optimizer."""
+
+
 def unknown(kind: str, name: str, known: Iterable[str], command: str) -> OnwardError:
     """Say that the name of a kind of thing is unknown, which one was meant, and what lists them.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from onward import distributed
-from onward.benchmarks import retrained
+from onward.benchmarks import retrained, warn_of_lr
 from onward.budget import Budget
 from onward.calls import calls, known_classes
 from onward.errors import (
@@ -103,6 +103,7 @@ def run(
         raise OnwardError(f"expected what onward.load returns, found {benchmark!r}")
     if seed < 0:
         raise OnwardError(f"expected a seed of 0 or more, found {seed}")
+    warn_of_lr(benchmark, training)
     asked = {"device": device, "workers": workers, "threads": threads}
     given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
     benchmark = replace(

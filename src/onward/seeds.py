@@ -1,8 +1,10 @@
 """Random numbers from a seed and what they are for."""
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 class Draws(IntEnum):
@@ -34,3 +36,22 @@ def draws(use: Draws, *key: int) -> np.random.Generator:
     True
     """
     return np.random.default_rng([*key, use])
+
+
+def sample_draws(
+    use: Draws, key: Sequence[int], indices: NDArray[np.int64], count: int
+) -> NDArray[np.uint32]:
+    """Return so many random integers of 32 bits for each of some samples of a batch.
+
+    A sample's row depends on the key and on its index in the whole batch, not on which others are
+    asked for. Rows of all samples are drawn and some of them returned: numpy draws tens of rows in
+    the time in which it makes one generator.
+
+    Examples
+    --------
+    >>> whole = sample_draws(Draws.VARIATION, (0, 1, 2), np.arange(8), 2)
+    >>> bool((whole[[5, 3]] == sample_draws(Draws.VARIATION, (0, 1, 2), np.array([5, 3]), 2)).all())
+    True
+    """
+    rows = int(indices.max(initial=-1)) + 1
+    return draws(use, *key).integers(2**32, size=(rows, count), dtype=np.uint32)[indices]

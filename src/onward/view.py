@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -93,37 +93,24 @@ class Reader:
             return None
         return self._column, self._readable()[part]
 
-    def crops(self, positions: Rows, at: Array) -> Array | None:
-        """Return other crops of the images at these positions, where the data has more to crop.
+    def transformed(
+        self, positions: Rows, transform: Callable[[Any, int], Any], *, resize: bool
+    ) -> Array | None:
+        """Return images made of those of files at these positions; None where there are no files.
 
         Parameters
         ----------
         positions
             Which samples.
-        at
-            Where each crop lies along the longer edge, from 0 to 1.
+        transform
+            Makes an image of the input's size of a Pillow image and its place among these.
+        resize
+            Whether the shorter edge is resized before; otherwise `transform` is given whole images.
         """
-        return self._cut("crop", positions, at)
-
-    def resized_parts(self, positions: Rows, tries: Array, least: float) -> Array | None:
-        """Return random parts of the images at these positions, resized, where the data has them.
-
-        Parameters
-        ----------
-        positions
-            Which samples.
-        tries
-            Uniform numbers (sample, try, 4), of which each part is made.
-        least
-            The smallest share of an image's area.
-        """
-        return self._cut("resized_part", positions, tries, least)
-
-    def _cut(self, way: str, positions: Rows, *numbers: Array | float) -> Array | None:
-        cut = getattr(self._column, way, None)
-        if cut is None:
+        decode = getattr(self._column, "transformed", None)
+        if decode is None:
             return None
-        found: Array = cut(self._readable()[positions], *numbers)
+        found: Array = decode(self._readable()[positions], transform, resize=resize)
         return found
 
     def _readable(self) -> Rows:

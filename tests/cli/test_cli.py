@@ -74,6 +74,17 @@ def test_a_run_is_shown_and_checked(onward: Terminal, results: Path) -> None:
     assert (code, "4 run folders checked, 0 with problems" in out) == (0, True)
 
 
+def test_an_optimizer_without_a_learning_rate_is_warned_of_on_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "onward", *RUN, "--method", "nap", "--method", "finetune"]
+    typed = [*command, "--seeds", "0-1", "--out", tmp_path, "--optimizer", "adamw", "--epochs", "1"]
+    for lr, warnings in (((), 1), (("--lr", "0.01"), 0)):
+        done = subprocess.run([*typed, *lr], check=True, capture_output=True, text=True)
+        lines = [line for line in done.stderr.splitlines() if line.startswith("Warning:")]
+        assert len(lines) == warnings
+        assert all("was chosen for sgd. Give lr too" in line for line in lines)
+        assert "Warning" not in done.stdout
+
+
 def test_a_finished_run_is_not_run_again(onward: Terminal, results: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in results.rglob("*") if path.is_file()}
     code, out, _ = onward(

@@ -11,7 +11,7 @@ from clear_miniature import BUCKETS, CLASSES, GAP, write_new, write_old
 from PIL import Image
 
 from onward.data.clear_folder import read_clear
-from onward.data.folder_images import FolderImages, opened, square
+from onward.data.folder_images import FolderImages, opened, rgb_bytes, square
 from onward.data.split import shuffled_out
 from onward.errors import OnwardError
 from onward.models.weights import read_tensors
@@ -202,10 +202,10 @@ def test_images_are_resized_by_their_shorter_edge_and_cut_in_the_centre(tmp_path
     wide = np.zeros((20, 60, 3), np.uint8)
     wide[:, 20:40] = 255
     Image.fromarray(wide).save(tmp_path / "wide.png")
-    assert square(opened(tmp_path / "wide.png"), 20).min() == 255
-    assert square(opened(tmp_path / "wide.png"), 10).shape == (10, 10, 3)
+    assert rgb_bytes(square(opened(tmp_path / "wide.png"), 20)).min() == 255
+    assert square(opened(tmp_path / "wide.png"), 10).size == (10, 10)
     Image.fromarray(wide.transpose(1, 0, 2)).save(tmp_path / "high.png")
-    assert square(opened(tmp_path / "high.png"), 20).min() == 255
+    assert rgb_bytes(square(opened(tmp_path / "high.png"), 20)).min() == 255
 
 
 def test_a_truncated_image_is_named(downloads: dict[str, Path], tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from onward.models.spread import Spread
 from small_models import CASES, generator, grad_copies, inputs_for, same, targets_for, trained
 from torch import nn
 from torch.nn import functional
@@ -13,7 +14,6 @@ from onward.checks.tiny_boxes import tiny_boxes
 from onward.models import MODELS, Model
 from onward.models.classifier import Classifier
 from onward.models.fisher import fisher_diagonal
-from onward.models.spread import Spread
 from onward.tasks.boxes import Boxes
 from onward.tasks.one_label import OneLabel
 from onward.train.weights import snapshot

@@ -1,23 +1,28 @@
+import importlib.util
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 from PIL import Image
 from tic_miniature import encoded, tar
 
 from onward.budget import Budget
-from onward.data.folder_images import FolderImages, opened, random_part
+from onward.data.folder_images import FolderImages
 from onward.data.pair_column import PAIR, PairColumn
 from onward.data.shards import open_shards
 from onward.errors import OnwardError
 from onward.models.clip_config import open_clip
-from onward.models.torchvision_loader import torchvision
 from onward.table import Column
-from onward.train.augment import augmented, shifted
+from onward.train.augment import AUGMENTATIONS, _transform, augmented, which_mirrored
 from onward.types import Array, Call, Samples, Table, View
 from onward.view import Reader, reader_of
+
+TWO = np.arange(2)
+CROP = "random_resized_crop"
 
 
 def reader(column: Column) -> Reader:
@@ -33,10 +38,15 @@ def images(count: int = 40, side: int = 16) -> Array:
     return np.random.default_rng(0).integers(0, 256, (count, side, side, 3), np.uint8)
 
 
+def batch(images: Array, augment: str, key: tuple[int, ...] = (0, 0, 0)) -> Array:
+    every = np.arange(len(images))
+    return augmented(reader(images), every, augment, key, every)
+
+
 def test_flips_mirror_about_half_of_the_images_and_change_no_other() -> None:
     whole = images()
-    before, positions = whole.copy(), np.arange(40)
-    found = augmented(reader(whole), positions, "flip", (0, 0, 0))
+    before = whole.copy()
+    found = batch(whole, "flip")
     flipped = [np.array_equal(a, b[:, ::-1]) for a, b in zip(found, whole, strict=True)]
     same = [np.array_equal(a, b) for a, b in zip(found, whole, strict=True)]
     assert np.array_equal(np.array(flipped) | np.array(same), np.ones(40, bool))
@@ -45,24 +55,33 @@ def test_flips_mirror_about_half_of_the_images_and_change_no_other() -> None:
 
 
 def test_variation_depends_on_its_key_alone() -> None:
-    view, positions = reader(images()), np.arange(40)
     one, again, other = (
-        augmented(view, positions, "random_crop_flip", key)
-        for key in ((1, 2, 3), (1, 2, 3), (1, 2, 4))
+        batch(images(), "random_crop_flip", key) for key in ((1, 2, 3), (1, 2, 3), (1, 2, 4))
     )
     np.testing.assert_array_equal(one, again)
     assert not np.array_equal(one, other)
 
 
 def test_square_images_are_shifted_by_an_eighth_at_most_and_repeat_their_edge() -> None:
-    image = np.arange(16 * 16).reshape(1, 16, 16, 1)
-    up_left = shifted(image, np.array([[0.99, 0.99]]))[0, ..., 0]
-    np.testing.assert_array_equal(up_left[:14, :14], image[0, 2:, 2:, 0])
-    np.testing.assert_array_equal(up_left[14:, :14], image[0, [15, 15], 2:, 0])
-    np.testing.assert_array_equal(shifted(image, np.array([[0.5, 0.5]])), image)
-    at = np.random.default_rng(0).random((2000, 2))
-    corners = shifted(np.repeat(image, 2000, 0), at)[:, 8, 8, 0]
-    assert set(corners.tolist()) == {r * 16 + c for r in range(6, 11) for c in range(6, 11)}
+    image = np.zeros((16, 16, 3), np.uint8)
+    image[..., 0], image[..., 1] = np.arange(16)[:, None], np.arange(16)
+    centres = set()
+    for found in batch(np.repeat(image[None], 1000, 0), "random_crop_flip"):
+        is_mirrored = int(found[8, 0, 1]) > int(found[8, -1, 1])
+        shifted = found[:, ::-1] if is_mirrored else found
+        row, column = (int(shifted[8, 8, axis]) for axis in (0, 1))
+        expected = np.clip(np.arange(16) + column - 8, 0, 15)
+        np.testing.assert_array_equal(shifted[8, :, 1], expected)
+        centres.add((row, column))
+    assert centres == {(row, column) for row in range(6, 11) for column in range(6, 11)}
+
+
+def test_a_padded_crop_is_black_beyond_the_edge() -> None:
+    found = batch(np.full((200, 16, 16, 3), 200, np.uint8), "padded_crop_flip")
+    black = (found == 0).all(3)
+    for lines in (black.all(2).sum(1), black.all(1).sum(1)):
+        assert set(lines.tolist()) == {0, 1, 2}
+    assert set(np.unique(found).tolist()) == {0, 200}
 
 
 @pytest.fixture
@@ -74,60 +93,42 @@ def photos(tmp_path: Path) -> FolderImages:
     return FolderImages(tmp_path, ["wide.png", "tall.png"], 8)
 
 
-def test_photos_are_cropped_along_their_longer_edge(photos: FolderImages) -> None:
-    rows = np.array([0, 1, 0])
-    found = photos.crop(rows, np.array([0.0, 0.5, 1.0]))
-    assert found[0, 0, :, 0].tolist() == list(range(8))
-    assert found[1, :, 0, 0].tolist() == list(range(6, 14))
-    assert found[2, 0, :, 0].tolist() == list(range(12, 20))
-    np.testing.assert_array_equal(photos[rows], photos.crop(rows, None))
-    assert photos[rows][0, 0, :, 0].tolist() == list(range(6, 14))
+def test_photos_are_cropped_in_the_centre_of_their_longer_edge(photos: FolderImages) -> None:
+    wide, tall = photos[TWO]
+    assert wide[0, :, 0].tolist() == list(range(6, 14))
+    assert tall[:, 0, 0].tolist() == list(range(6, 14))
 
 
 def test_training_crops_photos_anywhere_and_each_place_is_as_likely(photos: FolderImages) -> None:
     view, begins = reader(photos), set()
     for step in range(150):
-        wide, _ = augmented(view, np.arange(2), "random_crop_flip", (0, 0, step))
+        wide, _ = augmented(view, TWO, "random_crop_flip", (0, 0, step), TWO)
         assert abs(int(wide[0, 0, 0]) - int(wide[0, -1, 0])) == 7
         begins.add(int(wide[0, :, 0].min()))
     assert begins == set(range(13))
 
 
-def test_parts_have_the_shapes_and_places_that_torchvision_draws(photos: FolderImages) -> None:
-    wide = opened(photos.root / "wide.png")
-    whole = np.asarray(wide)
-    # All of a square picture; a part that never fits becomes the centre, 4:3 at most.
-    square_one = wide.crop((0, 0, 8, 8))
-    part = random_part(square_one, 8, np.array([[1.0, 0.5, 0.9, 0.9]]), 0.08)
-    np.testing.assert_array_equal(part, whole[:, :8])
-    never = np.ones((10, 4))
-    centre = wide.crop((4, 0, 15, 8)).resize((8, 8), Image.Resampling.BILINEAR)
-    np.testing.assert_array_equal(random_part(wide, 8, never, 0.08), np.asarray(centre))
-    view, darkest = reader(photos), []
+def test_random_resized_crops_of_photos_have_the_scale_of_torchvision(
+    photos: FolderImages,
+) -> None:
+    darkest, ranges = [], []
     for step in range(100):
-        images = augmented(view, np.arange(2), "random_resized_crop_flip", (0, 0, step))
-        assert images.shape == (2, 8, 8, 3)
-        darkest.append(int(images[0].min()))
+        found = augmented(reader(photos), TWO, "random_resized_crop_flip", (0, 0, step), TWO)
+        assert found.shape == (2, 8, 8, 3)
+        darkest.append(int(found[0].min()))
+        ranges.append(int(np.ptp(found[0])))
     assert min(darkest) == 0
     assert max(darkest) > 10
+    # Of 20 x 8 pixels 8 % at least, and 4:3 of its height at most: 3 to 11 pixels wide.
+    assert min(ranges) <= 4
+    assert 8 <= max(ranges) <= 10
 
 
-def test_most_of_an_image_is_what_open_clip_cuts_out() -> None:
-    functional = torchvision().transforms.functional
-    crop = (
-        open_clip().image_transform(8, is_train=True, mean=(0, 0, 0), std=(1, 1, 1)).transforms[0]
-    )
-    assert (crop.scale, crop.size) == ((0.9, 1.0), (8, 8))
-    assert crop.interpolation.value == "bicubic"
-    picture = Image.fromarray(images(1, 40)[0]).crop((0, 0, 40, 36))
-    # Area, shape, left, top: 95 % of 1,440 pixels, as wide as high, in a corner.
-    part = random_part(picture, 8, np.array([[0.5, 0.5, 0.99, 0.0]]), 0.9, Image.Resampling.BICUBIC)
-    # 37 pixels are higher than the picture: after the last try it is the centre, 4:3 at most.
-    centre = functional.resized_crop(picture, 0, 0, 36, 40, [8, 8], crop.interpolation)
-    np.testing.assert_array_equal(part, np.asarray(centre))
-    fits = random_part(picture, 8, np.array([[0.0, 0.5, 0.99, 0.0]]), 0.9, Image.Resampling.BICUBIC)
-    corner = functional.resized_crop(picture, 0, 4, 36, 36, [8, 8], crop.interpolation)
-    np.testing.assert_array_equal(fits, np.asarray(corner))
+def test_random_resized_crop_has_the_parameters_of_open_clip() -> None:
+    image_transform = open_clip().image_transform(8, is_train=True, mean=(0, 0, 0), std=(1, 1, 1))
+    theirs, ours = image_transform.transforms[0], _transform(CROP, (8, 8), of_files=True)
+    for name in ("scale", "ratio", "size", "interpolation"):
+        assert str(getattr(ours, name)) == str(getattr(theirs, name))
 
 
 def test_most_of_the_image_of_a_pair_and_all_of_its_text(
@@ -136,27 +137,100 @@ def test_most_of_the_image_of_a_pair_and_all_of_its_text(
     monkeypatch.setenv("ONWARD_CACHE", str(tmp_path / "cache"))
     column = column_of(tmp_path)
     every = np.arange(6)
-    found = augmented(reader(column), every, "random_resized_crop", (0, 0, 1))
+    found = augmented(reader(column), every, CROP, (0, 0, 1), every)
     np.testing.assert_array_equal(found["text"], column[every]["text"])
     assert not np.array_equal(found["image"], column[every]["image"])
     assert found["has_image"].all()
-    # One of several processes makes of its share what the others would make of it.
-    mine = augmented(reader(column), every, "random_resized_crop", (0, 0, 1), slice(2, 5))
-    np.testing.assert_array_equal(mine, found[2:5])
-    other = augmented(reader(column), every, "random_resized_crop", (0, 0, 2))
+    part = augmented(reader(column), every[2:5], CROP, (0, 0, 1), every[2:5])
+    np.testing.assert_array_equal(part, found[2:5])
+    other = augmented(reader(column), every, CROP, (0, 0, 2), every)
     assert not np.array_equal(found["image"], other["image"])
 
 
 def test_most_of_a_square_without_more_around_it_keeps_its_colours() -> None:
     flat = np.full((4, 16, 16, 3), 7, np.uint8)
-    np.testing.assert_array_equal(
-        augmented(reader(flat), np.arange(4), "random_resized_crop", (0,)), flat
-    )
+    np.testing.assert_array_equal(batch(flat, CROP), flat)
     whole = images()
     before = whole.copy()
-    found = augmented(reader(whole), np.arange(40), "random_resized_crop", (0,))
+    found = batch(whole, CROP)
     np.testing.assert_array_equal(whole, before)
     assert not np.array_equal(found, whole)
+
+
+@pytest.mark.parametrize("augment", AUGMENTATIONS[1:])
+def test_a_part_of_a_batch_is_augmented_as_in_the_whole_batch(
+    augment: str, photos: FolderImages
+) -> None:
+    for column in (images(20), replace(photos, paths=[*photos.paths] * 10)):
+        rows, key = np.arange(20), (3, 1, 7)
+        whole = augmented(reader(column), rows, augment, key, rows)
+        assert not np.array_equal(whole, column[rows])
+        state = torch.get_rng_state()
+        for some in (np.arange(5, 9), np.array([17, 3, 4]), rows[:0]):
+            part = augmented(reader(column), some, augment, key, some)
+            np.testing.assert_array_equal(part, whole[some])
+        assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("augment", AUGMENTATIONS[1:])
+def test_samples_with_the_same_image_are_augmented_in_different_ways(augment: str) -> None:
+    found = batch(np.repeat(images(1), 60, 0), augment)
+    assert (found.dtype, found.shape) == (np.uint8, (60, 16, 16, 3))
+    assert len(np.unique(found, axis=0)) >= (2 if augment == "flip" else 12)
+
+
+def test_half_of_all_samples_are_mirrored() -> None:
+    share = np.mean([which_mirrored((5, 0, step), np.arange(64)).mean() for step in range(100)])
+    assert 0.48 < share < 0.52
+    of_one = which_mirrored((5, 0, 1), np.array([7]))
+    np.testing.assert_array_equal(of_one, which_mirrored((5, 0, 1), np.arange(9))[[7]])
+
+
+def test_perspective_and_erasing_change_half_of_the_images_each() -> None:
+    whole = np.full((400, 16, 16, 3), 200, np.uint8)
+    black = (batch(whole, "flip_perspective_erasing") == 0).all(3)
+    assert 0.15 < (~black.any((1, 2))).mean() < 0.4
+    # Erased is one rectangle, of a third of the area at most.
+    area = black.sum((1, 2)) / 256
+    rectangle = black.any(1).sum(1) * black.any(2).sum(1) == black.sum((1, 2))
+    assert 0.15 < (rectangle & (area > 0)).mean() < 0.5
+    assert area[rectangle].max() < 0.37
+
+
+def test_rotations_keep_the_middle_and_lose_corners() -> None:
+    found = batch(np.full((100, 17, 17, 3), 200, np.uint8), "flip_rotation_color_jitter")
+    assert (found[:, 0, 0] == 0).all(1).mean() > 0.3
+    middle = found[:, 8, 8, 0] / 200
+    assert 0.3 < middle.min() < 0.75
+    assert middle.max() > 1.2
+
+
+def test_random_affine_moves_drawings_on_white() -> None:
+    drawings = np.full((100, 40, 40, 3), 255, np.uint8)
+    drawings[:, 10:30, 10:30] = 0
+    found = batch(drawings, "random_affine")
+    assert (found[:, [0, -1]] == 255).all()
+    area = (found == 0).all(3).sum((1, 2)) / 400
+    assert 0.7 < area.min() < 0.9 < 1.1 < area.max() < 1.3
+    assert len(np.unique(found, axis=0)) > 20
+
+
+def test_grey_and_float_images_are_augmented_like_coloured_ones() -> None:
+    expected = batch(images(), "padded_crop_flip")
+    for other in (images()[..., :1], images().astype(np.float32)):
+        found = batch(other, "padded_crop_flip")
+        assert found.dtype == other.dtype
+        np.testing.assert_array_equal(found, expected[..., : other.shape[3]])
+
+
+def test_only_augmentation_asks_for_torchvision(
+    photos: FolderImages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "torchvision", raising=False)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert len(reader(photos).read(TWO)) == 2
+    with pytest.raises(OnwardError, match=r"expected torchvision, .* 'onward\[vision\]'"):
+        batch(images(), "flip")
 
 
 def column_of(folder: Path) -> PairColumn:
@@ -178,12 +252,12 @@ def test_wrong_augmentation_is_named() -> None:
     with pytest.raises(
         OnwardError, match=r"padded_crop_flip, random_resized_crop_flip, .*, found 'mixup'"
     ):
-        augmented(reader(images()), np.arange(2), "mixup", (0,))
+        batch(images(), "mixup")
     with pytest.raises(OnwardError, match="expected images to augment"):
-        augmented(reader(np.zeros((4, 3), np.float32)), np.arange(2), "flip", (0,))
+        batch(np.zeros((4, 3), np.float32), "flip")
 
 
-def test_noise_is_cropped_to_itself(photos: FolderImages) -> None:
-    noisy = photos.with_noise(np.array([0]), np.random.default_rng(0))
-    np.testing.assert_array_equal(noisy.crop(np.array([0]), np.array([0.3])), noisy[np.array([0])])
+def test_noise_is_not_cropped(photos: FolderImages) -> None:
+    noisy, first = photos.with_noise(np.array([0]), np.random.default_rng(0)), np.array([0])
+    np.testing.assert_array_equal(augmented(reader(noisy), first, CROP, (0,), first), noisy[first])
     assert replace(noisy, noise=None).shape == photos.shape

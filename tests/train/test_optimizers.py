@@ -14,7 +14,7 @@ import onward
 from onward.benchmarks import changed, retrained
 from onward.checks import tiny_benchmark
 from onward.checks.tiny import ONLINE
-from onward.errors import OnwardError
+from onward.errors import LearningRateWarning, OnwardError
 from onward.train.optimizers import ModelOptimizer, make_optimizer
 from onward.train.recipe import Recipe
 from onward.types import Benchmark
@@ -239,6 +239,13 @@ def test_training_keywords_of_run_are_in_the_spec() -> None:
         "finetune",
     )
     assert same.spec.hash == record.spec.hash
+
+
+def test_another_optimizer_without_a_learning_rate_warns() -> None:
+    message = r"the recipe's lr of 0\.5 was chosen for sgd. Give lr too"
+    with pytest.warns(LearningRateWarning, match=message):
+        onward.run(tiny_benchmark(), "finetune", optimizer="adamw")
+    onward.run(tiny_benchmark(), "finetune", optimizer="sgd")
 
 
 @pytest.mark.parametrize("name", ["sgd", "adam", "adamw"])

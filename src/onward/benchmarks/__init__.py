@@ -5,6 +5,7 @@ To add one, write its file and its line here.
 
 import inspect
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from onward.benchmarks import clad_c, clad_d, clear, iirc, tic, yours
 from onward.benchmarks.listed import Listed
 from onward.benchmarks.variants import as_asked
 from onward.catalogue import Catalogue
-from onward.errors import OnwardError, unknown
+from onward.errors import LearningRateWarning, OnwardError, unknown
 from onward.fit import IMAGES
 from onward.hardware import ANY_HARDWARE, Hardware
 from onward.methods import METHODS
@@ -227,6 +228,19 @@ def retrained(benchmark: Benchmark, training: Mapping[str, Any]) -> Benchmark:
     changes = {n: v for n in names if (v := getattr(other, n)) != getattr(recipe, n)}
     recipes = {**benchmark.recipes, benchmark.recipe: other}
     return replace(benchmark, recipes=recipes, recipe_changes=changes)
+
+
+def warn_of_lr(benchmark: Benchmark, training: Mapping[str, Any]) -> None:
+    """Warn if another optimizer than the recipe's is chosen, but no learning rate for it."""
+    recipe = benchmark.recipes[benchmark.recipe]
+    optimizer = training.get("optimizer", recipe.optimizer)
+    if optimizer != recipe.optimizer and "lr" not in training:
+        warnings.warn(
+            f"expected lr beside the optimizer {optimizer}, found none: the recipe's lr of "
+            f"{recipe.lr:g} was chosen for {recipe.optimizer}. Give lr too, such as 1e-3 for adamw",
+            LearningRateWarning,
+            stacklevel=3,
+        )
 
 
 def changed(recipe: Recipe, training: Mapping[str, Any]) -> Recipe:

@@ -103,17 +103,19 @@ class GuardedColumn:
     def __getattr__(self, name: str) -> Any:
         # Also what numpy asks for to make an array of it.
         found = getattr(self.__dict__["_inner"], name)
-        if name == "crop":
-            return partial(self._crop, found)
+        if name == "transformed":
+            return partial(self._transformed, found)
         if name == "shuffled":  # an order, which reads nothing
             return found
         self._log.reads(None)
         return found
 
-    def _crop(self, crop: Callable[[Rows, Array], Array], rows: Rows, at: Array) -> Array:
+    def _transformed(
+        self, inner: Callable[..., Array], rows: Rows, transform: Callable[..., Any], **how: bool
+    ) -> Array:
         self._log.reads(rows)
         with self._log.audit.paused():
-            return crop(rows, at)
+            return inner(rows, transform, **how)
 
 
 class Observed(Wrapper):

@@ -1,6 +1,7 @@
 """``onward run``: run methods on a benchmark."""
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from onward.benchmarks import Source
+from onward.benchmarks import Source, warn_of_lr
 from onward.budget import Budget
 from onward.cli.console import console, print_json, tell
 from onward.cli.options import AsJson, parse_budget, parse_pairs, parse_seeds
@@ -87,6 +88,7 @@ def run(
             allowed = benchmark_of(its_own).protocol.limits_of(found.name, limits)
             require_metered(found, allowed, allow_unmetered=allow_unmetered)
     made = benchmark_of(sources[method[0]])
+    warn_of_lr(benchmark_of(replace(sources[method[0]], training={})), source.training)
     wanted = [
         Job(
             source=its_own,

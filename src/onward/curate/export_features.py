@@ -11,7 +11,7 @@ from onward.curate.exported import Exported
 from onward.curate.stage import open_stage
 from onward.curate.store import Store
 from onward.data.features import hog_colour, standardise
-from onward.data.folder_images import opened_image, square
+from onward.data.folder_images import opened_image, rgb_bytes, square
 from onward.errors import OnwardError, first_few
 
 HOG, CLIP = "hog", "clip"
@@ -53,5 +53,5 @@ def stored_features(samples: Sequence[Exported], embedded: Path) -> NDArray[np.f
 
 def _drawing(one: Exported) -> NDArray[np.uint8]:
     with opened_image(one.place.read(), lambda: str(one.place.path)) as image:
-        pixels = square(image.convert("RGB"), _SIDE)
+        pixels = rgb_bytes(square(image.convert("RGB"), _SIDE))
     return np.concatenate([pixels, np.full_like(pixels[..., :1], 255)], axis=2)

@@ -10,7 +10,7 @@ from PIL import Image
 
 from onward.data.cache import cached
 from onward.data.extracted import Watch
-from onward.data.folder_images import FolderColumn, opened
+from onward.data.folder_images import FolderColumn, opened, rgb_bytes
 from onward.types import Array, Rows
 
 # Of a frame of 1,920 x 1,080: what is added around an object, and half the largest square.
@@ -101,7 +101,7 @@ class Frames(FolderColumn):
         def compute() -> Array:
             whole = np.empty(self.shape, np.uint8)
             for row in range(len(self.paths)):
-                whole[row] = resized(self._opened(row), self.size)
+                whole[row] = rgb_bytes(resized(self._opened(row), self.size))
                 progress(row + 1, len(self.paths))
             return whole
 
@@ -109,9 +109,9 @@ class Frames(FolderColumn):
         return np.asarray(cached(f"clad-frames-{key}-{height}x{width}", compute))
 
 
-def resized(image: Image.Image, size: tuple[int, int]) -> NDArray[np.uint8]:
-    """Return an image of this height and width as RGB bytes."""
+def resized(image: Image.Image, size: tuple[int, int]) -> Image.Image:
+    """Return an image of this height and width."""
     height, width = size
-    if image.size != (width, height):
-        image = image.resize((width, height), Image.Resampling.BILINEAR)
-    return np.asarray(image)
+    if image.size == (width, height):
+        return image
+    return image.resize((width, height), Image.Resampling.BILINEAR)

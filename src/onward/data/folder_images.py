@@ -22,6 +22,8 @@ from onward.types import Rows
 UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
 SUFFIXES = {".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp"}
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
+Transform = Callable[[Image.Image, int], Image.Image]
+"""Changes an image, given its place among those that are decoded together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +39,11 @@ class FolderColumn(NoisyImages):
     root: Path
     paths: Sequence[str]
 
-    def _each(
-        self, rows: Rows, cut: Callable[[Image.Image, int], NDArray[np.uint8]]
-    ) -> NDArray[np.uint8]:
+    def _each(self, rows: Rows, transform: Transform) -> NDArray[np.uint8]:
         images = np.empty((len(rows), *self.shape[1:]), np.uint8)
         for place, row in enumerate(rows.tolist()):
             if self.noise is None or self.noise.shown[row] < 0:
-                images[place] = cut(self._opened(row), place)
+                images[place] = rgb_bytes(transform(self._opened(row), place))
         self.put_noise(images, rows)
         return images
 
@@ -70,27 +70,19 @@ class FolderImages(FolderColumn):
 
     def __getitem__(self, rows: Rows) -> NDArray[np.uint8]:
         """Return the images of these rows as RGB bytes."""
-        return self.crop(rows, None)
+        return self.transformed(rows, lambda image, _: centre(image, self.size), resize=True)
 
-    def crop(self, rows: Rows, at: NDArray[np.float64] | None) -> NDArray[np.uint8]:
-        """Return the images of these rows, cropped at these shares of their longer edges.
+    def transformed(self, rows: Rows, transform: Transform, *, resize: bool) -> NDArray[np.uint8]:
+        """Return the images of these rows, each made a square of this size by `transform`.
 
-        A share goes from 0 for the left or top end up to 1; ``None`` is the centre.
+        With `resize`, it is given images whose shorter edge is resized, otherwise whole ones.
         """
-        shares = [None] * len(rows) if at is None else at.tolist()
         edge = self.shorter or self.size
-        return self._each(rows, lambda image, place: square(image, self.size, shares[place], edge))
 
-    def resized_part(
-        self, rows: Rows, tries: NDArray[np.float64], least: float
-    ) -> NDArray[np.uint8]:
-        """Return a random part of each of these images, resized to the square: `random_part`.
+        def made(image: Image.Image, place: int) -> Image.Image:
+            return transform(shorter_edge_resized(image, edge) if resize else image, place)
 
-        `tries` are uniform numbers (row, try, 4).
-        """
-        return self._each(
-            rows, lambda image, place: random_part(image, self.size, tries[place], least)
-        )
+        return self._each(rows, made)
 
 
 def opened(path: Path) -> Image.Image:
@@ -136,58 +128,35 @@ def opened_image(
         ) from error
 
 
-def random_part(
-    image: Image.Image,
-    size: int,
-    tries: NDArray[np.float64],
-    least: float,
-    resample: Image.Resampling = Image.Resampling.BILINEAR,
-) -> NDArray[np.uint8]:
-    """Cut out a part of at least a share of the area, a fourth wider or higher, and resize it.
-
-    As torchvision's RandomResizedCrop: parts that do not fit are tried again; after the last try,
-    it is the centre.
-
-    Each try is four uniform numbers: area, shape, left, top.
-    """
-    width, height = image.size
-    for area, shape, left, top in tries.tolist():
-        wanted = width * height * (least + (1 - least) * area)
-        ratio = (3 / 4) ** (1 - 2 * shape)
-        wide, high = round((wanted * ratio) ** 0.5), round((wanted / ratio) ** 0.5)
-        if 0 < wide <= width and 0 < high <= height:
-            x, y = int(left * (width - wide + 1)), int(top * (height - high + 1))
-            break
-    else:
-        wide = min(width, round(height * 4 / 3))
-        high = min(height, round(width * 4 / 3))
-        x, y = (width - wide) // 2, (height - high) // 2
-    # Cut out first: a resized box would also look at pixels beyond its edge.
-    resized = image.crop((x, y, x + wide, y + high)).resize((size, size), resample)
-    return np.asarray(resized if resized.mode == "RGB" else resized.convert("RGB"), np.uint8)
-
-
 def square(
-    image: Image.Image,
-    size: int,
-    at: float | None = None,
-    shorter: int | None = None,
-    resample: Image.Resampling = Image.Resampling.BILINEAR,
-) -> NDArray[np.uint8]:
-    """Resize the shorter edge, by default to `size`, and cut out the centre, or at a share."""
-    width, height = image.size
-    short, to = min(width, height), shorter or size
-    if short != to:
-        # Rounded down as torchvision does, so that the crop takes the same pixels.
-        width, height = (to if edge == short else int(to * edge / short) for edge in image.size)
-        image = image.resize((width, height), resample)
-    # At a share, all whole offsets are as likely as each other.
-    left, top = (
-        round(spare / 2) if at is None else min(int(at * (spare + 1)), spare)
-        for spare in (width - size, height - size)
-    )
-    cut = image.crop((left, top, left + size, top + size))
-    return np.asarray(cut if cut.mode == "RGB" else cut.convert("RGB"), np.uint8)
+    image: Image.Image, size: int, resample: Image.Resampling = Image.Resampling.BILINEAR
+) -> Image.Image:
+    """Resize the shorter edge, and cut out the centre."""
+    return centre(shorter_edge_resized(image, size, resample), size)
+
+
+def shorter_edge_resized(
+    image: Image.Image, size: int, resample: Image.Resampling = Image.Resampling.BILINEAR
+) -> Image.Image:
+    """Resize an image so that its shorter edge is `size`."""
+    short = min(image.size)
+    if short == size:
+        return image
+    # Rounded down as torchvision does, so that a crop takes the same pixels.
+    edges = (size if edge == short else int(size * edge / short) for edge in image.size)
+    width, height = edges
+    return image.resize((width, height), resample)
+
+
+def centre(image: Image.Image, size: int) -> Image.Image:
+    """Cut out the centre."""
+    left, top = (round((edge - size) / 2) for edge in image.size)
+    return image.crop((left, top, left + size, top + size))
+
+
+def rgb_bytes(image: Image.Image) -> NDArray[np.uint8]:
+    """Return an image of any mode as RGB bytes."""
+    return np.asarray(image if image.mode == "RGB" else image.convert("RGB"), np.uint8)
 
 
 def file_sizes(root: Path, paths: Iterable[str]) -> dict[str, int]:

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from onward.data.folder_images import opened_image, random_part, square
+from onward.data.folder_images import (
+    Transform,
+    opened_image,
+    rgb_bytes,
+    shorter_edge_resized,
+    square,
+)
 from onward.data.images import Noise
 from onward.data.pair_files import PairFiles
 from onward.pairs import HAS_IMAGE, HAS_TEXT, IMAGE, TEXT, as_bytes, cut_text, pair_type
@@ -20,8 +26,6 @@ CAPTION_BYTES = 512
 """What stays of a caption: CLIP reads 77 tokens, and TiC-YFCC has 500 letters at most."""
 WINDOW = 256 << 20
 MIXED = 8
-Cut = Callable[[Image.Image, int], NDArray[np.uint8]]
-"""Makes a square of an image, given its place among those that are decoded together."""
 _NOISES = 16
 _MEND = (
     "Fetch it again; or let onward check data tic --root DIR --list FILE name all such samples, "
@@ -81,16 +85,19 @@ class PairColumn:
         """Return the pairs of these rows."""
         return self._window.take(np.asarray(rows), self._centred)
 
-    def resized_part(self, rows: Rows, tries: NDArray[np.float64], least: float) -> Array:
-        """Return these pairs with a random part of each image, resized: see `random_part`.
+    def transformed(self, rows: Rows, transform: Transform, *, resize: bool) -> Array:
+        """Return these pairs with each image made a square of this side by `transform`.
 
-        `tries` are uniform numbers (row, try, 4). None of them are kept: the next ones differ.
+        With `resize`, it is given images whose shorter edge is resized, otherwise whole ones. None
+        of them are kept: the next ones differ.
         """
 
-        def part(image: Image.Image, place: int) -> NDArray[np.uint8]:
-            return random_part(image, self.side, tries[place], least, Image.Resampling.BICUBIC)
+        def made(image: Image.Image, place: int) -> Image.Image:
+            if resize:
+                image = shorter_edge_resized(image, self.side, Image.Resampling.BICUBIC)
+            return transform(image, place)
 
-        return self._made(np.asarray(rows), part)
+        return self._made(np.asarray(rows), made)
 
     def shuffled(self, rows: Rows, rng: np.random.Generator) -> Rows:
         """Return the positions of rows in a random order that goes through each file about once.
@@ -114,13 +121,10 @@ class PairColumn:
         return Window(self.dtype, self.window, len(self.sample))
 
     def _centred(self, rows: Rows) -> Array:
-        def centre(image: Image.Image, place: int) -> NDArray[np.uint8]:
-            return square(image, self.side, resample=Image.Resampling.BICUBIC)
+        return self._made(rows, lambda image, _: square(image, self.side, Image.Resampling.BICUBIC))
 
-        return self._made(rows, centre)
-
-    def _made(self, rows: Rows, cut: Cut) -> Array:
-        """Decode these rows, and cut something out of each image."""
+    def _made(self, rows: Rows, transform: Transform) -> Array:
+        """Decode these rows, and transform each image."""
         pairs = np.zeros(len(rows), self.dtype)
         pairs[HAS_IMAGE] = self.part[rows] != ONLY_TEXT
         pairs[HAS_TEXT] = self.part[rows] != ONLY_IMAGE
@@ -135,7 +139,7 @@ class PairColumn:
             if seen:
                 where = partial(self.files.where, sample)
                 with opened_image(self.files.image(sample), where, _MEND) as image:
-                    pairs[IMAGE][place] = cut(image, place)
+                    pairs[IMAGE][place] = rgb_bytes(transform(image, place))
             if read:
                 pairs[TEXT][place] = self._text(sample, int(self.line[row]))
         return pairs

@@ -1,39 +1,15 @@
-"""What can be done to images that are bytes: seen from elsewhere, turned, covered, recoloured."""
+"""Variations of images that are bytes, of which data are made: moved and recoloured.
+
+Training augments images by torchvision, see `onward.train.augment`, and so without these.
+"""
 
 import numpy as np
 
 from onward.data.features import LUMINANCE
 from onward.types import Array
 
-# torchvision's usual values: how far a corner is moved, as a share of the side; how large and how
-# oblong a covered part is, as shares of the area and ratios of the sides.
-_FARTHEST = 0.25
-_COVERED = (0.02, 0.33)
-_OBLONG = 3.3
-_TURN = np.deg2rad(15)
 _COLOUR = 0.4
-# How far drawings are moved while CLIP learns them.
 _MOVED_TURN, _SCALED, _SHIFTED = np.deg2rad(9), 0.12, 0.05
-_CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
-
-
-def seen_from_elsewhere(images: Array, rng: np.random.Generator) -> Array:
-    """Move the corners of every other image inwards, by up to a quarter of its side each."""
-    inwards = 2 * _FARTHEST * rng.random((len(images), 4, 2))
-    moved = np.flatnonzero(rng.random(len(images)) < 0.5)
-    found = images.copy()
-    found[moved] = warped(images[moved], homographies(_CORNERS * (1 - inwards[moved])))
-    return found
-
-
-def turned(images: Array, rng: np.random.Generator) -> Array:
-    """Turn each image by up to 15 degrees."""
-    return warped(images, _turns(rng.uniform(-_TURN, _TURN, len(images)), 1.0))
-
-
-def moved(images: Array, rng: np.random.Generator) -> Array:
-    """Turn, scale and shift each drawing a little, on white."""
-    return np.asarray(255 - warped(255 - images, similarities(len(images), rng)))
 
 
 def similarities(count: int, rng: np.random.Generator, reach: float = 1.0) -> Array:
@@ -62,22 +38,6 @@ def _turns(angles: Array, scale: Array | float) -> Array:
     return ways
 
 
-def covered(images: Array, rng: np.random.Generator) -> Array:
-    """Cover a part of every other image with black, a fiftieth to a third of its area."""
-    height, width = images.shape[1:3]
-    area = rng.uniform(*_COVERED, len(images)) * (rng.random(len(images)) < 0.5)
-    ratio = np.exp(rng.uniform(-np.log(_OBLONG), np.log(_OBLONG), len(images)))
-    masks = []
-    for side, share in ((height, np.sqrt(area * ratio)), (width, np.sqrt(area / ratio))):
-        long = np.minimum(np.round(share * side), side)[:, None]
-        start = np.floor(rng.random((len(images), 1)) * (side - long + 1))
-        place = np.arange(side)
-        masks.append((place >= start) & (place < start + long))
-    found = images.copy()
-    found[masks[0][:, :, None] & masks[1][:, None, :]] = 0
-    return found
-
-
 def recoloured(images: Array, rng: np.random.Generator) -> Array:
     """Change brightness, contrast and saturation of each image by up to 40 % each."""
     factors = rng.uniform(1 - _COLOUR, 1 + _COLOUR, (3, len(images), 1, 1, 1)).astype(np.float32)
@@ -89,31 +49,6 @@ def recoloured(images: Array, rng: np.random.Generator) -> Array:
     found = found * (contrast * saturation) + grey * (contrast * (1 - saturation))
     found += mean * (1 - contrast)
     return np.asarray(np.clip(found, 0, 255, out=found).astype(np.uint8))
-
-
-def homographies(corners: Array) -> Array:
-    """Return the projective maps that take these corners of each image to the frame's own.
-
-    Parameters
-    ----------
-    corners
-        Top left, top right, bottom right, bottom left, as (image, corner, x and y), where the frame
-        reaches from -1 to 1.
-
-    Examples
-    --------
-    >>> homographies(0.5 * _CORNERS[None]).round(6).diagonal(axis1=1, axis2=2).tolist()
-    [[2.0, 2.0, 1.0]]
-    """
-    x, y = corners[..., 0], corners[..., 1]
-    u, v = np.broadcast_to(_CORNERS.T[:, None], (2, *x.shape))
-    one, zero = np.ones_like(x), np.zeros_like(x)
-    first = np.stack([x, y, one, zero, zero, zero, -u * x, -u * y], -1)
-    second = np.stack([zero, zero, zero, x, y, one, -v * x, -v * y], -1)
-    equations = np.concatenate([first, second], 1)
-    wanted = np.concatenate([u, v], 1)[..., None]
-    solved = np.linalg.solve(equations, wanted)[..., 0]
-    return np.concatenate([solved, np.ones((len(x), 1))], 1).reshape(-1, 3, 3)
 
 
 def warped(images: Array, ways: Array) -> Array:

@@ -87,22 +87,20 @@ class BiC(ICaRLCNN):
 
     def on_learn_end(self, model: "Model", new: View, budget: Budget) -> None:
         """Correct the new classes, then choose exemplars and make the model the teacher."""
-        if self._held_out is not None and len(self._held_out):
-            self._correct(model, new.of(self._held_out.rows, self._held_out.labels), budget)
-        self._held_out = None
-        super().on_learn_end(model, new, budget)
-
-    def _correct(self, model: "Model", held_out: View, budget: Budget) -> None:
         import torch  # loaded when it is needed
 
-        budget.spend(macs=model.macs * len(held_out))
-        inputs = torch.from_numpy(np.array(held_out.inputs())).to(model.device)
-        targets, old = torch.tensor(held_out.labels), self._teacher.classes
-        alpha, beta = correction(model.predict(inputs).cpu(), targets, old, self.setting.task)
-        rows = model.class_rows
-        rows["head.weight"][old:] *= alpha
-        rows["head.bias"][old:] *= alpha
-        rows["head.bias"][old:] += beta
+        samples, self._held_out = self._held_out, None
+        if samples is not None and len(samples):
+            held_out = new.of(samples.rows, samples.labels)
+            budget.spend(macs=model.macs * len(held_out))
+            inputs = torch.from_numpy(np.array(held_out.inputs())).to(model.device)
+            targets, old = torch.tensor(held_out.labels), self._teacher.classes
+            alpha, beta = correction(model.predict(inputs).cpu(), targets, old, self.setting.task)
+            rows = model.class_rows
+            rows["head.weight"][old:] *= alpha
+            rows["head.bias"][old:] *= alpha
+            rows["head.bias"][old:] += beta
+        super().on_learn_end(model, new, budget)
 
 
 def correction(outputs: "Tensor", targets: "Tensor", old: int, task: Task) -> "tuple[float, float]":

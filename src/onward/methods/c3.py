@@ -10,8 +10,7 @@ from onward.budget import Budget
 from onward.fit import CLASS_OUTPUTS, IMAGES, ONE_CLASS
 from onward.memory import Uncertain
 from onward.models import find_model
-from onward.seeds import Draws, draws
-from onward.train.augment import augmented, varied
+from onward.seeds import Draws
 from onward.train.losses import contrastive_loss, focal_loss
 from onward.train.method import Batch, Method, TrainingSet, may_read_again, number
 from onward.train.recipe import Augment, Recipe
@@ -144,12 +143,19 @@ class C3(Method):
         """Return the loss of the head, and the contrastive losses, which alone reach below it."""
         import torch  # loaded when it is needed
 
+        from onward.train.augment import augmented_inputs
+
         outputs, labels, features = batch.outputs, batch.targets, batch.features
         new = batch.gather(torch.from_numpy(batch.positions[: batch.num_new])).numpy()
         self._logits[new] = batch.gather(outputs[: batch.num_new]).cpu().numpy()
         head = self._head_loss(batch, batch.model.head(features.detach()))
         with torch.no_grad():
-            keys = batch.model.embed(self._augmented_again(batch))
+            # Numbers of its own, also for a batch of one sample.
+            use = Draws.AUGMENTATION
+            key = (self.setting.seed, self._milestones.seen, *batch.positions.tolist(), use)
+            images = batch.inputs.cpu().numpy().copy()
+            again = augmented_inputs(images, _AUGMENT, key, np.arange(len(images)))
+            keys = batch.model.embed(torch.from_numpy(again).to(batch.inputs.device))
         same_class = labels[:, None] == labels
         same_sample = same_class.new_ones(len(labels)).diag()
         contrast = contrastive_loss(features, features, same_class, _CONTRAST_TEMPERATURE)
@@ -192,20 +198,14 @@ class C3(Method):
         )
         return loss + self._distance * batch.average(distance, len(old))
 
-    def _augmented_again(self, batch: Batch) -> "Tensor":
-        import torch  # loaded when it is needed
-
-        key = (self.setting.seed, self._milestones.seen, *batch.positions.tolist())
-        rng = draws(Draws.AUGMENTATION, *key)
-        images = torch.from_numpy(varied(batch.inputs.cpu().numpy(), _AUGMENT, rng))
-        return images.to(batch.inputs.device)
-
     def _certainty(self, model: "Model", new: View, budget: Budget) -> Array:
         """Return how certain the model is of each stored sample, summed over augmentations.
 
         Where samples may not be read again, that is how certain it was when they arrived.
         """
         import torch  # loaded when it is needed
+
+        from onward.train.augment import augmented
 
         memory = self._memory.buffer(new, budget)
         reads_new = not may_read_again(budget) and np.isin(memory.rows, new.rows).any()
@@ -217,7 +217,9 @@ class C3(Method):
         for number_of_view in range(_AUGMENTATIONS):
             key = (self.setting.seed, self._milestones.seen, number_of_view)
             view.count(everything)
-            images = torch.from_numpy(augmented(reader_of(view), everything, _AUGMENT, key))
+            images = torch.from_numpy(
+                augmented(reader_of(view), everything, _AUGMENT, key, everything)
+            )
             total += model.predict(images.to(model.device)).softmax(1).cpu().numpy()
         return np.asarray(total.max(1))
 

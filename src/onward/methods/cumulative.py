@@ -77,7 +77,7 @@ class CumulativeMore(Cumulative):
         return replace(super().training_data(new, budget), step_multiplier=self._times)
 
 
-class Restart(ReplayMethod):
+class Restart(Cumulative):
     """Train on everything seen so far, from random weights each time, as long as any other method.
 
     Where a recipe counts epochs and not iterations, more samples are more steps, and this is
@@ -92,12 +92,10 @@ class Restart(ReplayMethod):
     Garg et al., TiC-CLIP, ICLR 2024 (Restart).
     """
 
-    needs: ClassVar[Mapping[str, str]] = Cumulative.needs
-
-    start: Start = "random"
+    keeps_best = False
 
     def __init__(self) -> None:
-        super().__init__(ReplayMemory(Everything, None))
+        super().__init__(start="random")
 
 
 class Oracle(Restart):

@@ -94,6 +94,7 @@ class PretrainProbe:
         """Pre-train on all samples, then train the linear layer on those with labels."""
         from onward.train.loading import batches, computing_on
         from onward.train.moco import CropReader
+        from onward.train.probe import RECIPE, Probe, probe_cost
 
         views = [view, view.unlabelled] if self._unlabelled else [view]
         key = self._setting.seed, self._calls
@@ -113,7 +114,14 @@ class PretrainProbe:
                 moco.step(crops, schedule.lr_at(step, steps))
                 self._steps_done = step + 1
                 budget.checkpoint(self)
-            self._train_probe(moco, views, key, budget)
+            # The linear layer.
+            labels, classes = view.labels, len(view.classes)
+            budget.spend(macs=moco.macs // 2 * sum(map(len, views)))
+            features = [_features(moco, part) for part in views if len(part)]
+            cost = probe_cost(len(labels), moco.feature_dim, classes)
+            budget.spend(**cost, batch_size=min(RECIPE.batch_size, len(labels)))
+            task, every = self._setting.task, np.concatenate(features)
+            self._probe = Probe.trained(features[0], labels, classes, task, key, every)
         self._calls += 1
         self._steps_done = 0
 
@@ -191,20 +199,6 @@ class PretrainProbe:
                 "training a linear layer on them. Give the run a larger budget"
             )
         return int(min(int(epochs) * read.per_epoch, steps, macs_steps))
-
-    def _train_probe(
-        self, moco: "Moco", views: list[View], key: tuple[int, ...], budget: Budget
-    ) -> None:
-        from onward.train.probe import RECIPE, Probe, probe_cost
-
-        labels, classes = views[0].labels, len(views[0].classes)
-        budget.spend(macs=moco.macs // 2 * sum(map(len, views)))
-        features = [_features(moco, part) for part in views if len(part)]
-        cost = probe_cost(len(labels), moco.feature_dim, classes)
-        budget.spend(**cost, batch_size=min(RECIPE.batch_size, len(labels)))
-        self._probe = Probe.trained(
-            features[0], labels, classes, self._setting.task, key, np.concatenate(features)
-        )
 
 
 def _features(moco: "Moco", view: View) -> Array:

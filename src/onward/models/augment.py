@@ -5,11 +5,9 @@ call per image is several times slower on small images than what is computed her
 and equal to it. A blur, which only large images have, is faster by torchvision.
 """
 
-import importlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,15 +15,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from onward.models.torchvision_loader import torchvision
+from onward.models.torchvision_loader import transforms
 
 # Weights of the channels in luminance, and the axes that hue rotates about the gray one (YIQ).
 _LUMINANCE = (0.299, 0.587, 0.114)
 _YIQ = (_LUMINANCE, (0.5959, -0.2746, -0.3213), (0.2115, -0.5227, 0.3112))
 _LARGEST_RATIO = 4 / 3
 _BLUR = (0.1, 2.0)
-# The side of the images that these standard deviations of the blur are meant for.
-_BLURRED_SIDE = 224
 
 
 @dataclass(frozen=True)
@@ -50,10 +46,10 @@ class Augmentation:
     contrast: float
     saturation: float
     hue: float
-    jitter_p: float
-    grayscale_p: float
-    blur_p: float
-    flip_p: float
+    jitter_p: float = 0.8
+    grayscale_p: float = 0.0
+    blur_p: float = 0.0
+    flip_p: float = 0.0
 
 
 AUGMENTATIONS: Mapping[str, Augmentation] = {
@@ -64,7 +60,6 @@ AUGMENTATIONS: Mapping[str, Augmentation] = {
         contrast=0.4,
         saturation=0.4,
         hue=0.1,
-        jitter_p=0.8,
         grayscale_p=0.2,
         blur_p=0.5,
         flip_p=0.5,
@@ -72,15 +67,7 @@ AUGMENTATIONS: Mapping[str, Augmentation] = {
     # Colors are half of what a drawing says, its fine lines do not survive a blur, and flipped
     # arrows and letters say something else.
     "drawings": Augmentation(
-        min_scale=0.25,
-        brightness=0.2,
-        contrast=0.2,
-        saturation=0.3,
-        hue=0.05,
-        jitter_p=0.8,
-        grayscale_p=0.0,
-        blur_p=0.0,
-        flip_p=0.0,
+        min_scale=0.25, brightness=0.2, contrast=0.2, saturation=0.3, hue=0.05
     ),
 }
 
@@ -92,7 +79,15 @@ def augmented(pixels: Tensor, how: Augmentation, size: int, rng: np.random.Gener
     contrast, saturation, hue), where the released code draws one.
     """
     crops = _color_jitter(_random_resized_crop(pixels, how, size, rng), how, rng)
-    return _gaussian_blur(crops, how, rng) if how.blur_p else crops
+    if how.blur_p:
+        n = len(crops)
+        # Standard deviations are meant for images of 224 pixels.
+        largest, *sigmas = np.array([_BLUR[1], *rng.uniform(*_BLUR, n)]) * size / 224
+        kernel = 2 * max(1, math.ceil(2 * largest)) + 1
+        blur = transforms().functional.gaussian_blur
+        for place in np.flatnonzero(rng.random(n) < how.blur_p).tolist():
+            crops[place] = blur(crops[place], kernel, float(sigmas[place]))
+    return crops
 
 
 def _random_resized_crop(
@@ -116,48 +111,31 @@ def _color_jitter(pixels: Tensor, how: Augmentation, rng: np.random.Generator) -
     changed = rng.random(n) < how.jitter_p
 
     def factor(largest: float) -> Tensor:
-        return _per_image(np.where(changed, 1 + rng.uniform(-largest, largest, n), 1))
+        return _tensor(np.where(changed, 1 + rng.uniform(-largest, largest, n), 1))[
+            :, None, None, None
+        ]
 
     pixels = (pixels * factor(how.brightness)).clamp_(0, 1)
     mean = _grayscale(pixels).mean((2, 3), keepdim=True)
     pixels = torch.lerp(mean, pixels, factor(how.contrast)).clamp_(0, 1)
-    saturation = factor(how.saturation) * _per_image(rng.random(n) >= how.grayscale_p)
+    saturation = factor(how.saturation)
+    saturation[rng.random(n) < how.grayscale_p] = 0
     pixels = torch.lerp(_grayscale(pixels), pixels, saturation).clamp_(0, 1)
     turn = np.where(changed, rng.uniform(-how.hue, how.hue, n), 0) * 2 * math.pi
-    return torch.bmm(_tensor(_rotations(turn)), pixels.flatten(2)).view_as(pixels).clamp_(0, 1)
-
-
-def _rotations(angle: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each angle the matrix that rotates colors and preserves their luminance."""
-    rotation = np.zeros((len(angle), 3, 3))
+    # Rotations of colors that preserve their luminance.
+    rotation = np.zeros((n, 3, 3))
     rotation[:, 0, 0] = 1
-    rotation[:, 1, 1] = rotation[:, 2, 2] = np.cos(angle)
-    rotation[:, 2, 1] = np.sin(angle)
+    rotation[:, 1, 1] = rotation[:, 2, 2] = np.cos(turn)
+    rotation[:, 2, 1] = np.sin(turn)
     rotation[:, 1, 2] = -rotation[:, 2, 1]
-    matrices: NDArray[np.float64] = np.linalg.inv(_YIQ) @ rotation @ np.array(_YIQ)
-    return matrices
-
-
-def _gaussian_blur(pixels: Tensor, how: Augmentation, rng: np.random.Generator) -> Tensor:
-    """Blur some of the images in place."""
-    n, side = len(pixels), pixels.shape[-1]
-    sigma = rng.uniform(*_BLUR, n) * side / _BLURRED_SIDE
-    kernel = 2 * max(1, math.ceil(2 * _BLUR[1] * side / _BLURRED_SIDE)) + 1
-    torchvision()  # by this loader first: see there
-    transforms: Any = importlib.import_module("torchvision.transforms.v2.functional")
-    for place in np.flatnonzero(rng.random(n) < how.blur_p).tolist():
-        pixels[place] = transforms.gaussian_blur(pixels[place], kernel, float(sigma[place]))
-    return pixels
+    matrices = _tensor(np.linalg.inv(_YIQ) @ rotation @ np.array(_YIQ))
+    return torch.bmm(matrices, pixels.flatten(2)).view_as(pixels).clamp_(0, 1)
 
 
 def _grayscale(pixels: Tensor) -> Tensor:
     red, green, blue = (pixels[:, channel : channel + 1] for channel in range(3))
     weights = _LUMINANCE
     return (red * weights[0]).add_(green, alpha=weights[1]).add_(blue, alpha=weights[2])
-
-
-def _per_image(values: NDArray[np.generic]) -> Tensor:
-    return _tensor(values).view(-1, 1, 1, 1)
 
 
 def _tensor(values: NDArray[np.generic]) -> Tensor:

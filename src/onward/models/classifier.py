@@ -139,8 +139,11 @@ class Classifier(Model):
         """Return the features, in evaluation mode."""
         if self._has_no_backbone:
             return self._in_precision(inputs)
+        pixels, batch_size = getattr(self.preprocess, "pixels", 0), _BATCH_SIZE
+        if pixels and self.device.type == "cpu":
+            batch_size = max(_CPU_PIXELS // pixels, _MIN_BATCH_SIZE)
         with self.evaluating():
-            parts = torch.split(self._in_precision(inputs), self._batch_size)
+            parts = torch.split(self._in_precision(inputs), batch_size)
             found = [self.backbone(self.preprocess(part)) for part in parts]
         return to_full_precision(torch.cat(found))
 
@@ -155,13 +158,6 @@ class Classifier(Model):
     def compile_network(self) -> None:
         """Compile the backbone."""
         self.backbone.compile()
-
-    @property
-    def _batch_size(self) -> int:
-        pixels = getattr(self.preprocess, "pixels", 0)
-        if not pixels or self.device.type != "cpu":
-            return _BATCH_SIZE
-        return max(_CPU_PIXELS // pixels, _MIN_BATCH_SIZE)
 
     def _set_classes(self, classes: int) -> None:
         self.head.set_classes(classes)

@@ -35,18 +35,13 @@ def resolve_device(name: str) -> torch.device:
     if device.type == "cuda" and cuda:
         there = (device.index or 0) < torch.cuda.device_count()
     if not there:
+        gpus = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+        found = [*gpus, *["mps"] * mps, "cpu"]
         raise OnwardError(
-            f"expected the device {name}, found {_devices()}. Choose one of these, or --device auto"
+            f"expected the device {name}, found {', '.join(found)}. Choose one of these, or "
+            "--device auto"
         )
     return device
-
-
-def _devices() -> str:
-    """List the devices of this machine."""
-    found = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
-    if torch.backends.mps.is_available():
-        found.append("mps")
-    return ", ".join([*found, "cpu"])
 
 
 def require_precision(device: torch.device, precision: str) -> None:
@@ -93,7 +88,7 @@ def computing(threads: int = 1) -> Iterator[None]:
     Numbers below 1e-38 become zero: gradients of samples that are learned are that small, and a
     processor may compute with them ten times as slowly.
     """
-    before, flushed = torch.get_num_threads(), _flushes_denormal()
+    before, flushed = torch.get_num_threads(), float(torch.tensor(1e-40) * 0.5) == 0.0
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
     try:
@@ -102,11 +97,6 @@ def computing(threads: int = 1) -> Iterator[None]:
     finally:
         torch.set_num_threads(before)
         torch.set_flush_denormal(flushed)
-
-
-def _flushes_denormal() -> bool:
-    """Whether the processor takes numbers that are too small for full precision as zero."""
-    return float(torch.tensor(1e-40) * 0.5) == 0.0
 
 
 def peak_memory(device: torch.device) -> int:

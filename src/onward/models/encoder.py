@@ -40,21 +40,18 @@ class Encoder(nn.Module):
 
     def forward(self, pixels: Tensor) -> Tensor:
         """Return what a projection head reads: the means of the last map."""
-        return _fields(self._maps(pixels)[-1], 1)
+        return functional.adaptive_avg_pool2d(self._maps(pixels)[-1], 1).flatten(1)
 
     def features(self, pixels: Tensor) -> Tensor:
         """Return what a probe reads."""
         maps = zip(self._maps(pixels), self._grids, strict=True)
-        return torch.cat([_fields(one, grid) for one, grid in maps if grid], 1)
+        fields = [functional.adaptive_avg_pool2d(one, grid) for one, grid in maps if grid]
+        return torch.cat([one.flatten(1) for one in fields], 1)
 
     def _maps(self, pixels: Tensor) -> Sequence[Tensor]:
         # Every published backbone but CLIP's expects pixels on this scale.
         found = self.trunk(_normalized(pixels, IMAGENET))
         return [found[..., None, None]] if isinstance(found, Tensor) else found
-
-
-def _fields(one: Tensor, grid: int) -> Tensor:
-    return functional.adaptive_avg_pool2d(one, grid).flatten(1)
 
 
 def _normalized(pixels: Tensor, scale: Scale) -> Tensor:

@@ -56,9 +56,10 @@ class PyramidRCNN(Detector):
     def _load(self, net: Any, path: Path) -> None:
         weights, own = read_weights(path), net.state_dict()
         if any(name.startswith("backbone.") for name in weights):
-            named = {_new_name(name): values for name, values in weights.items()}
+            for old, new in _OLD_NAMES:
+                weights = {old.sub(new, name): values for name, values in weights.items()}
             kept = {n: v for n, v in own.items() if n.startswith(_PREDICTOR) or n == "temperature"}
-            named = {n: v for n, v in named.items() if not n.startswith(_PREDICTOR)}
+            named = {n: v for n, v in weights.items() if not n.startswith(_PREDICTOR)}
             fit(net, _as_own(named, own) | kept, path)
             return
         body = net.backbone.get_submodule(self.BODY)
@@ -252,12 +253,6 @@ class Convolutions(nn.Module):
 def _convolution(before: int, width: int, stride: int = 1) -> nn.Module:
     convolution = nn.Conv2d(before, width, 3, stride, padding=1, bias=False)
     return nn.Sequential(convolution, nn.GroupNorm(_GROUPS, width), nn.ReLU())
-
-
-def _new_name(name: str) -> str:
-    for old, new in _OLD_NAMES:
-        name = old.sub(new, name)
-    return name
 
 
 def _as_own(weights: Weights, own: Weights) -> Weights:

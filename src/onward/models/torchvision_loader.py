@@ -26,7 +26,7 @@ def torchvision() -> Any:
     """Return the module torchvision, with the operators that its import asks for."""
     if "torchvision" in sys.modules:
         return sys.modules["torchvision"]
-    folder = need("torchvision", "which has the architectures of image models", "vision")
+    folder = need("torchvision", "which has image models and augmentations", "vision")
     if _compiled_operators_load(folder):
         return importlib.import_module("torchvision")
     for name, schema in (("nms", _NMS), ("qnms", _NMS), ("roi_align", _ROI_ALIGN)):
@@ -40,6 +40,12 @@ def torchvision() -> Any:
         asking: Any = sys.modules[f"torchvision.ops.{part}"]
         asking._assert_has_ops, asking._has_ops = lambda: None, lambda: True
     return module
+
+
+def transforms() -> Any:
+    """Return the module torchvision.transforms.v2."""
+    torchvision()  # by this loader first
+    return importlib.import_module("torchvision.transforms.v2")
 
 
 def _compiled_operators_load(folder: Path) -> bool:

@@ -1,75 +1,40 @@
-"""Images varied while they are trained on, and never when they are predicted.
+"""Images augmented in training by `torchvision.transforms.v2`, and never when they are predicted.
 
-Crops and sizes are calls of Pillow, as they are in `torchvision.transforms.v2`, which is not
-installed everywhere.
+Each sample has a random stream of its own. The transforms draw from torch's default generator,
+which is seeded for each sample (a microsecond) and set back afterwards.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from typing import Any, get_args
 
 import numpy as np
+import torch
 from PIL import Image
 
-from onward.data.folder_images import random_part
-from onward.data.variations import covered, moved, recoloured, seen_from_elsewhere, turned
 from onward.errors import OnwardError
+from onward.models.torchvision_loader import transforms
 from onward.pairs import IMAGE
-from onward.seeds import Draws, draws
+from onward.seeds import Draws, sample_draws
 from onward.train.recipe import Augment
 from onward.types import Array, Rows
 from onward.view import Reader
 
-
-def which_mirrored(rng: np.random.Generator, count: int) -> Array:
-    """Return which of so many images are mirrored: the first numbers that a variation draws."""
-    return rng.random(count) < 0.5
-
-
-def _mirror(images: Array, which: Array) -> None:
-    """Mirror some images in their place."""
-    # One by one and with the colours last, as torchvision's `horizontal_flip` of such an image:
-    # torch has a kernel for that, which takes a tenth of the time of an index in numpy.
-    import torch  # loaded when it is needed
-
-    pixels = torch.from_numpy(images).permute(0, 3, 1, 2)
-    for place in np.flatnonzero(which).tolist():
-        pixels[place] = pixels[place].flip(-1)
-
-
-def _every_other_mirrored(images: Array, rng: np.random.Generator) -> Array:
-    found = images.copy()
-    _mirror(found, which_mirrored(rng, len(images)))
-    return found
-
-
-# What is done to images as they are, one after the other.
-_VARIED = {
-    "flip_perspective_erasing": (_every_other_mirrored, seen_from_elsewhere, covered),
-    "flip_rotation_color_jitter": (_every_other_mirrored, turned, recoloured),
-    "random_affine": (moved,),
-}
 AUGMENTATIONS = get_args(Augment)
-# The smallest share of an image's area that a part has.
-_LEAST = {"random_resized_crop_flip": 0.08, "random_resized_crop": 0.9}
-# How often a part that does not fit is tried again, as in torchvision.
-_TRIES = 10
-# How far an image without anything beyond its frame is shifted, as a share of its side.
-_SHIFT = 1 / 8
+# Those that transform the decoded image of a file, where there is one.
+_OF_FILES = ("random_crop_flip", "random_resized_crop_flip", "random_resized_crop")
 
 
 def augmented(
-    reader: Reader,
-    positions: Rows,
-    augment: str,
-    key: tuple[int, ...],
-    share: slice = slice(None),
+    reader: Reader, positions: Rows, augment: str, key: Sequence[int], indices: Rows
 ) -> Array:
-    """Return the images at these positions, each varied in its own way.
+    """Return the images at these positions, each augmented by itself.
 
     Parameters
     ----------
     reader, positions
-        Reads the samples that are trained on; those of one batch.
+        Reads the samples that are trained on; those of one batch, or of a part of it.
     augment
         ``flip`` mirrors every other image, at random. ``random_crop_flip`` also takes another crop
         along the longer edge where the data has one, as CLEAR does; where all there is is the
@@ -79,13 +44,43 @@ def augmented(
         usual for ImageNet; a square without more around it is shifted. ``random_resized_crop`` cuts
         out at least nine tenths and does not mirror, as open_clip does, also of pairs.
         ``flip_perspective_erasing`` and ``flip_rotation_color_jitter`` are those of CLAD's
-        challenge, see `onward.data.variations`. ``random_affine`` moves drawings
-        a little and does not mirror them; it and those of the challenge can be asked of pairs too.
+        challenge. ``random_affine`` turns, shifts and scales drawings a little, on white, and does
+        not mirror them; it and those of the challenge can be asked of pairs too.
     key
-        What the variation is drawn from: the same again when a call is resumed.
-    share
-        Which of them are wanted, with ``random_resized_crop``: each is what it would be among all.
+        Seed, call and step: the same again when a call is resumed.
+    indices
+        The index of each sample in the whole batch, on which its augmentation depends.
     """
+    require_augmentable(reader, augment)
+    images = None
+    if augment in _OF_FILES:
+        of_files = _transform(augment, reader.input_shape[:2], of_files=True)
+        with _seeded(of_files, key, indices) as transform:
+            resize = augment == "random_crop_flip"
+            images = reader.transformed(positions, transform, resize=resize)
+    if images is None:
+        return augmented_inputs(reader.read(positions), augment, key, indices)
+    return _mirrored(images, augment, key, indices)
+
+
+def augmented_inputs(inputs: Array, augment: str, key: Sequence[int], indices: Rows) -> Array:
+    """Augment images, or pairs with a text, in place: `augmented` where there are no files."""
+    images = inputs if inputs.dtype.names is None else inputs[IMAGE]
+    if augment != "flip":
+        of_squares = _transform(augment, images.shape[1:3], of_files=False)
+        with _seeded(of_squares, key, indices) as transform:
+            for place, image in enumerate(images):
+                # Images of Pillow are warped and recoloured in a fraction of the time of tensors.
+                if image.dtype == np.uint8 and image.shape[2] == 3:
+                    images[place] = transform(Image.fromarray(image), place)
+                else:
+                    chw = torch.from_numpy(image).permute(2, 0, 1)
+                    images[place] = transform(chw, place).permute(1, 2, 0)
+    return _mirrored(inputs, augment, key, indices)
+
+
+def require_augmentable(reader: Reader, augment: str) -> None:
+    """Raise if inputs cannot be augmented so; import torchvision, before data workers start."""
     if augment not in AUGMENTATIONS:
         raise OnwardError(
             f"expected augment to be one of {', '.join(AUGMENTATIONS)}, found {augment!r}"
@@ -95,77 +90,56 @@ def augmented(
             f"expected images to augment, found inputs of the shape {reader.input_shape}. Choose "
             "augment none"
         )
-    rng, count = draws(Draws.VARIATION, *key), len(positions)
+    transforms()
+
+
+def which_mirrored(key: Sequence[int], indices: Rows) -> Array:
+    """Return which samples of a batch are mirrored, where images, and boxes with them, are."""
+    return sample_draws(Draws.VARIATION, key, indices, 2)[:, 0] < 2**31
+
+
+@contextmanager
+def _seeded(
+    transform: Callable[[Any], Any], key: Sequence[int], indices: Rows
+) -> Iterator[Callable[[Any, int], Any]]:
+    """Seed torch for each sample: yield the transform, called with an image and its place."""
+    seeds = sample_draws(Draws.VARIATION, key, indices, 2)[:, 1].tolist()
+
+    def transformed(image: Any, place: int) -> Any:
+        torch.default_generator.manual_seed(seeds[place])
+        return transform(image)
+
+    with torch.random.fork_rng(devices=()):
+        yield transformed
+
+
+@cache
+def _transform(augment: str, size: tuple[int, int], *, of_files: bool) -> Any:
+    """Return what is done to images of files, or to those that are of this size, but mirroring."""
+    v2 = transforms()
     if augment == "random_resized_crop":
-        tries = rng.random((count, _TRIES, 4))[share]
-        images = reader.resized_parts(positions[share], tries, _LEAST[augment])
-        if images is None:
-            images = _changed(reader.read(positions[share]), _part_of_each, tries)
-        return images
-    if augment in _VARIED:
-        return _changed(reader.read(positions), varied, augment, rng)
-    mirrored = which_mirrored(rng, count)
-    images = None
-    if augment == "random_resized_crop_flip":
-        tries = rng.random((count, _TRIES, 4))
-        images = reader.resized_parts(positions, tries, _LEAST[augment])
-    if augment != "flip" and images is None:
-        at = rng.random((count, 2))
-        images = reader.crops(positions, at[:, 0]) if augment == "random_crop_flip" else None
-        if images is None:
-            images = shifted(reader.read(positions), at, black=augment == "padded_crop_flip")
-    images = reader.read(positions) if images is None else images
-    _mirror(images, mirrored)
-    return images
+        bicubic = v2.InterpolationMode.BICUBIC
+        return v2.RandomResizedCrop(size, scale=(0.9, 1.0), interpolation=bicubic)
+    if of_files:
+        crop = v2.RandomCrop if augment == "random_crop_flip" else v2.RandomResizedCrop
+        return crop(size)
+    if augment == "flip_perspective_erasing":
+        return v2.Compose([v2.RandomPerspective(), v2.RandomErasing()])
+    if augment == "flip_rotation_color_jitter":
+        jitter = v2.ColorJitter(brightness=0.4, contrast=0.4, saturation=0.4)
+        return v2.Compose([v2.RandomRotation(15), jitter])
+    if augment == "random_affine":
+        return v2.RandomAffine(9, translate=(0.05, 0.05), scale=(0.88, 1.12), fill=255)
+    height, width = size
+    mode = "constant" if augment == "padded_crop_flip" else "edge"
+    return v2.RandomCrop(size, padding=[width // 8, height // 8], padding_mode=mode)
 
 
-def varied(images: Array, augment: str, rng: np.random.Generator) -> Array:
-    """Return images of bytes varied, as `augmented` does it to images as they are."""
-    for change in _VARIED[augment]:
-        images = change(images, rng)
-    return images
-
-
-def _changed(inputs: Array, change: Callable[..., Array], *options: Any) -> Array:
-    """Return inputs whose images are changed: they are images, or pairs with a text."""
-    images = inputs if inputs.dtype.names is None else inputs[IMAGE]
-    images[...] = change(images, *options)
+def _mirrored(inputs: Array, augment: str, key: Sequence[int], indices: Rows) -> Array:
+    if "flip" in augment:
+        images = inputs if inputs.dtype.names is None else inputs[IMAGE]
+        # In place, colours last: a tenth of the time of `RandomHorizontalFlip` for each image.
+        pixels = torch.from_numpy(images).permute(0, 3, 1, 2)
+        for place in np.flatnonzero(which_mirrored(key, indices)).tolist():
+            pixels[place] = pixels[place].flip(-1)
     return inputs
-
-
-def _part_of_each(images: Array, tries: Array) -> Array:
-    """Return most of each square, in its size, where there is nothing more around it."""
-    options = _LEAST["random_resized_crop"], Image.Resampling.BICUBIC
-    return np.stack(
-        [
-            random_part(Image.fromarray(image), len(image), numbers, *options)
-            for image, numbers in zip(images, tries, strict=True)
-        ]
-    )
-
-
-def shifted(images: Array, at: Array, *, black: bool = False) -> Array:
-    """Shift images down and right by shares of ±1/8 of their sides; edges are repeated, or black.
-
-    Examples
-    --------
-    >>> image = np.arange(8).reshape(1, 1, 8, 1)
-    >>> shifted(image, np.array([[0.5, 0.99]])).ravel().tolist()
-    [1, 2, 3, 4, 5, 6, 7, 7]
-    >>> shifted(image, np.array([[0.5, 0.99]]), black=True).ravel().tolist()
-    [1, 2, 3, 4, 5, 6, 7, 0]
-    """
-    places, inside = [], []
-    for axis in (0, 1):
-        side = images.shape[1 + axis]
-        most = int(side * _SHIFT)
-        offset = (at[:, axis] * (2 * most + 1)).astype(np.int64) - most
-        place = np.arange(side) + offset[:, None]
-        places.append(np.clip(place, 0, side - 1))
-        inside.append(place == places[-1])
-    rows, columns = places
-    each = np.arange(len(images))[:, None, None]
-    found = np.asarray(images[each, rows[:, :, None], columns[:, None, :]])
-    if black:
-        found[~(inside[0][:, :, None] & inside[1][:, None, :])] = 0
-    return found

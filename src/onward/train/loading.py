@@ -26,7 +26,7 @@ from onward.models.encoder import embed
 from onward.pairs import as_bytes
 from onward.seeds import Draws, draws
 from onward.tasks.boxes import mirrored
-from onward.train.augment import augmented, which_mirrored
+from onward.train.augment import augmented, require_augmentable, which_mirrored
 from onward.train.method import TrainingSet, WholeBatch
 from onward.types import Array, Column, Hardware, Rows, View
 from onward.view import Reader, aligned, reader_of
@@ -358,6 +358,8 @@ class BatchReader:
     ) -> None:
         self._reader = reader_of(training.view)
         self._augment, self._key = augment, key
+        if augment != "none":
+            require_augmentable(self._reader, augment)
         keeps = training.replays_all and augment == "none" and distributed.world_size() == 1
         self._kept = training.replay if keeps else 0
         self._size = batch_size
@@ -406,8 +408,7 @@ class BatchReader:
                 f"expected augment none or flip where boxes are learned, found {self._augment!r}: "
                 "boxes do not move along with a crop"
             )
-        rng = draws(Draws.VARIATION, *self._key, step)
-        which = which_mirrored(rng, len(whole.positions))[whole.indices]
+        which = which_mirrored((*self._key, step), whole.indices)
         return mirrored(labels, which, width)
 
 

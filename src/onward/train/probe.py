@@ -16,13 +16,7 @@ from onward.types import Array, Task
 
 # CLEAR's linear layer, in the epochs that are enough for a few hundred samples.
 RECIPE = Recipe(
-    model="linear",
-    lr=1.0,
-    momentum=0.9,
-    weight_decay=0.0,
-    batch_size=256,
-    epochs=30,
-    milestones=(0.6,),
+    "linear", lr=1.0, momentum=0.9, weight_decay=0.0, batch_size=256, epochs=30, milestones=(0.6,)
 )
 
 

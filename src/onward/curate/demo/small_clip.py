@@ -7,7 +7,7 @@ import numpy as np
 
 from onward.benchmarks.tic_recipes import SMALL
 from onward.data.emoji_history import as_rgb, captions, load_emoji
-from onward.data.variations import moved, recoloured
+from onward.data.variations import recoloured, similarities, warped
 from onward.files import write_atomic
 from onward.pairs import as_bytes, made_pairs, pair_type
 
@@ -55,7 +55,8 @@ def train_small_clip(
     with computing():
         for _ in range(steps):
             some = rng.choice(len(rows), SMALL.batch_size, replace=False)
-            seen = recoloured(moved(images[some], rng), rng).clip(0, 255).astype(np.uint8)
+            moved = 255 - warped(255 - images[some], similarities(len(some), rng))
+            seen = recoloured(moved, rng).clip(0, 255).astype(np.uint8)
             # Half of the captions are a few of their words, so that these mean something alone.
             told = [
                 texts[row] if rng.random() < _WHOLE else ", ".join(rng.permutation(words[row])[:2])
