@@ -1,15 +1,14 @@
 """The Fisher diagonal is the sum of the squared gradients of single samples."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
-from onward.models.spread import Spread
 from small_models import CASES, generator, grad_copies, inputs_for, same, targets_for, trained
 from torch import nn
 from torch.nn import functional
 
+from onward import distributed
 from onward.checks.tiny_boxes import tiny_boxes
 from onward.models import MODELS, Model
 from onward.models.classifier import Classifier
@@ -147,35 +146,28 @@ def comparing_loss(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor
     return functional.cross_entropy(outputs @ outputs.t(), targets)
 
 
-class SecondOfTwo:
-    """What one of two processes knows: all outputs are gathered, and its own sums returned."""
-
-    rank, size = 1, 2
-
-    def __init__(self, outputs: torch.Tensor) -> None:
-        self._outputs = outputs
-
-    def share(self, samples: int) -> slice:
-        return slice(samples // 2, samples)
-
-    def gather(self, own: torch.Tensor, samples: int) -> torch.Tensor:
-        torch.testing.assert_close(own, self._outputs[self.share(samples)])
-        return self._outputs.clone()
-
-    def add_up(self, values: torch.Tensor, samples: int) -> torch.Tensor:
-        return values
-
-
 @pytest.mark.parametrize("name", ["linear", "mlp"])
-def test_processes_compare_the_samples_of_the_whole_batch(name: str) -> None:
+def test_processes_compare_the_samples_of_the_whole_batch(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the second of two processes sees it, with the sums of its own samples."""
     model, inputs, targets = trained(name), inputs_for(name), torch.arange(6)
-    crew: Any = SecondOfTwo(model.predict(inputs))
+    outputs = model.predict(inputs).requires_grad_()
+
+    def gather(own: torch.Tensor, counts: list[int]) -> tuple[torch.Tensor, ...]:
+        whole = outputs.detach() if own.is_floating_point() else targets
+        torch.testing.assert_close(own, whole[3:])
+        return whole.split(counts)
+
+    monkeypatch.setattr(distributed, "rank", lambda: 1)
+    monkeypatch.setattr(distributed, "all_counts", lambda own: [3, own])
+    monkeypatch.setattr(distributed, "gather", gather)
+    monkeypatch.setattr(distributed, "all_reduce", lambda *tensors: [*tensors])
     for micro_batch_size in (None, 2):
         model.micro_batch_size = micro_batch_size
-        shared = Spread(model, crew)
-        found = fisher_diagonal(shared, inputs, targets, comparing_loss)
+        with distributed.sharing(shared=True):
+            found = fisher_diagonal(model, inputs[3:], targets[3:], comparing_loss)
         # Of the second half alone: its rows of the gradient of the whole batch's loss.
-        outputs = model.predict(inputs).requires_grad_()
         (gradients,) = torch.autograd.grad(6 * comparing_loss(outputs, targets), outputs)
         expected = {n: torch.zeros_like(p) for n, p in model.named_parameters()}
         for number in (3, 4, 5):

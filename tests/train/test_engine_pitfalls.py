@@ -25,7 +25,7 @@ from onward.models.device import explained
 from onward.models.shared import forward_macs
 from onward.tasks.one_label import OneLabel
 from onward.train.loading import BatchReader
-from onward.train.method import Batch, TrainingSet
+from onward.train.method import Batch, TrainingSet, WholeBatch
 from onward.train.optimizers import ModelOptimizer
 from onward.train.recipe import Recipe
 from onward.train.validation import Validation
@@ -54,11 +54,14 @@ def test_a_worker_does_not_write_to_a_batch_that_it_has_handed_over() -> None:
     table = Table(pa.table({"id": pa.array(range(20))}), {"input": Files()}, "made")
     samples = Samples(np.arange(20), np.zeros(20, np.int64))
     view = View(table, samples, ("a",), Call(budget))
-    reader = BatchReader(TrainingSet(view, epoch=12, replay=8), 4, "none", (0, 0))
+    training = TrainingSet(view, epoch=12, replay=8)
+    reader = BatchReader(training, 4, "none", (0, 0))
     replay = np.arange(12, 20)
     with mock.patch("onward.train.loading.get_worker_info", return_value=SimpleNamespace(id=0)):
-        first = reader.read_step((0, np.concatenate([np.arange(4), replay])))
-        reader.read_step((1, np.concatenate([np.arange(4, 8), replay])))
+        first, _ = (
+            reader.read_step((step, WholeBatch.of(np.concatenate([new, replay]), training)))
+            for step, new in enumerate((np.arange(4), np.arange(4, 8)))
+        )
     assert first[:, 0].tolist() == [0, 1, 2, 3, *range(12, 20)]
 
 

@@ -8,7 +8,7 @@ from onward.budget import Budget
 from onward.checks.tiny_boxes import tiny_boxes
 from onward.errors import OnwardError
 from onward.train.loading import BatchReader, BatchSampler
-from onward.train.method import TrainingSet
+from onward.train.method import TrainingSet, WholeBatch
 from onward.types import Call, View
 
 STREAM = tiny_boxes().stream(0)
@@ -26,11 +26,11 @@ def test_a_box_lies_where_its_image_shows_a_thing() -> None:
     chosen = training()
     labels = torch.tensor(chosen.view.labels)
     inputs_of = BatchReader(chosen, 5, "flip", (3, 0))
-    as_they_are = chosen.view.inputs()
+    as_they_are, whole = chosen.view.inputs(), WholeBatch.of(np.arange(5), chosen)
     flipped = 0
     for step in range(4):
-        images = inputs_of(step, np.arange(5))
-        moved = inputs_of.labels(step, labels, images.shape[-2])
+        images = inputs_of(step, whole)
+        moved = inputs_of.labels(step, whole, labels, images.shape[-2])
         for image, before, rows, own in zip(images, as_they_are, moved, labels, strict=True):
             mirrored = not np.array_equal(image, before)
             flipped += mirrored
@@ -40,18 +40,20 @@ def test_a_box_lies_where_its_image_shows_a_thing() -> None:
                 expected[:, 1], expected[:, 3] = 48 - own[:, 3], 48 - own[:, 1]
             assert torch.equal(rows, expected)
     assert 0 < flipped < 20
-    again = BatchReader(chosen, 5, "flip", (3, 0)).labels(3, labels, 48)
+    again = BatchReader(chosen, 5, "flip", (3, 0)).labels(3, whole, labels, 48)
     assert torch.equal(again, moved)
 
 
 def test_what_is_not_varied_stays_and_crops_are_refused() -> None:
     chosen = training()
     labels = torch.tensor(chosen.view.labels)
-    assert BatchReader(chosen, 5, "none", (0, 0)).labels(0, labels, 48) is labels
-    classes = torch.arange(5)
-    assert BatchReader(chosen, 5, "padded_crop_flip", (0, 0)).labels(0, classes, 48) is classes
+    classes, whole = torch.arange(5), WholeBatch.of(np.arange(5), chosen)
+    assert BatchReader(chosen, 5, "none", (0, 0)).labels(0, whole, labels, 48) is labels
+    assert (
+        BatchReader(chosen, 5, "padded_crop_flip", (0, 0)).labels(0, whole, classes, 48) is classes
+    )
     with pytest.raises(OnwardError, match="augment none or flip"):
-        BatchReader(chosen, 5, "random_crop_flip", (0, 0)).labels(0, labels, 48)
+        BatchReader(chosen, 5, "random_crop_flip", (0, 0)).labels(0, whole, labels, 48)
 
 
 def test_a_method_may_have_smaller_batches() -> None:

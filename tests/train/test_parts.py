@@ -8,7 +8,7 @@ from onward.models.classifier import linear_probe
 from onward.models.probe_bank import ProbeBank
 from onward.tasks.one_label import OneLabel
 from onward.train.loading import BatchReader, BatchSampler
-from onward.train.method import TrainingSet
+from onward.train.method import TrainingSet, WholeBatch
 from onward.types import Array, Call, Rows, Samples, Table, View
 
 
@@ -147,7 +147,9 @@ def test_a_memory_that_stands_beside_every_batch_is_read_once() -> None:
     for step in range(6):
         positions = steps[step]
         assert positions[-5:].tolist() == [10, 11, 12, 13, 14]
-        np.testing.assert_array_equal(inputs(step, positions), column.values[rows[positions]])
+        np.testing.assert_array_equal(
+            inputs(step, WholeBatch.of(positions, training)), column.values[rows[positions]]
+        )
     assert column.handed_out == 2 * 10 + 5
     # Samples are charged when a batch is used, see `Descent.spend`, not when it is read.
     assert budget.totals["samples"] == 0
