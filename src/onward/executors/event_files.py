@@ -16,11 +16,13 @@ class EventWriter:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._file = (folder / uuid.uuid4().hex).open("wb", buffering=0)
+        self._path = folder / uuid.uuid4().hex
 
     def __call__(self, event: Event) -> None:
         """Write an event."""
-        self._file.write(pickle.dumps(event))
+        # Closed each time: only then do other machines see it, on a network file system.
+        with self._path.open("ab") as file:
+            file.write(pickle.dumps(event))
 
 
 class EventReader:

@@ -152,7 +152,8 @@ class SlurmExecutor:
             with environment(ONE_THREAD), contextlib.redirect_stderr(said), executor.batch():
                 return [executor.submit(element) for element in elements]
         except (RuntimeError, OSError, subprocess.SubprocessError) as error:
-            why = " ".join(str(error).replace("sbatch: error:", "").split())
+            lines = str(error).replace("sbatch: error: ", "").strip().splitlines()
+            why = "; ".join(line for line in lines if line)
             raise OnwardError(
                 f"expected Slurm to accept the jobs, found that it does not: {why}. Change the "
                 "options of --slurm, or ask who runs the cluster"
@@ -245,7 +246,8 @@ def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in options.items():
         if name == "gpus":
             raise OnwardError(
-                f"expected GPUs as --gpus-per-job {value}, found --slurm gpus={value}"
+                f"expected GPUs to be asked for by --gpus-per-job {value}, found --slurm "
+                f"gpus={value}. Use the first"
             )
         if name not in _OPTIONS:
             raise unknown("option of --slurm", name, _OPTIONS, "onward run --help")
