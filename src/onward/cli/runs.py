@@ -10,6 +10,7 @@ from onward.cli.options import parse_pairs
 from onward.cli.progress import progress_bar
 from onward.cli.source import extended, keyword
 from onward.executors.executor import Execution, On
+from onward.executors.slurm import OPTIONS
 from onward.metrics import METRICS
 from onward.turns import Event, Watch
 
@@ -41,7 +42,7 @@ _EXECUTION = {
     ],
     "slurm": Annotated[
         list[str] | None,
-        typer.Option(help="name=value, such as partition=gpu or time=120. May be repeated."),
+        typer.Option(help=f"name=value: {', '.join(OPTIONS)}. May be repeated."),
     ],
 }
 CheckpointSeconds = Annotated[
@@ -68,7 +69,7 @@ def with_execution(command: Callable[..., None]) -> Callable[..., None]:
     options = [
         keyword(name, kind, "local" if name == "on" else None) for name, kind in _EXECUTION.items()
     ]
-    return extended(command, options, _made_execution, "execution")
+    return extended(command, options, _made_execution, "execution", last=True)
 
 
 def _made_execution(

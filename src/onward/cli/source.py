@@ -193,8 +193,13 @@ def extended(
     parameters: list[inspect.Parameter],
     make: Callable[..., Any],
     made: str = "source",
+    *,
+    last: bool = False,
 ) -> Callable[..., None]:
-    """Add parameters to a command, which `make` turns into its keyword `made`."""
+    """Add parameters to a command, which `make` turns into its keyword `made`.
+
+    Its help has them before its own, or `last`.
+    """
     own = [p for p in inspect.signature(command).parameters.values() if p.name != made]
     names = {parameter.name for parameter in parameters}
 
@@ -203,7 +208,8 @@ def extended(
         mine = {name: given.pop(name) for name in list(given) if name not in names}
         command(**{made: make(**given)}, **mine)
 
-    everything = sorted([*parameters, *own], key=lambda parameter: parameter.kind)
+    both = [*own, *parameters] if last else [*parameters, *own]
+    everything = sorted(both, key=lambda parameter: parameter.kind)
     extended.__signature__ = inspect.Signature(everything)  # type: ignore[attr-defined]
     extended.__annotations__ = {p.name: p.annotation for p in everything}
     return extended

@@ -30,8 +30,7 @@ from onward.executors.slurm_queue import SlurmQueue, cancel
 from onward.files import storage
 from onward.turns import Watch
 
-# By our name: that of submitit, and the type.
-_OPTIONS: dict[str, tuple[str, type]] = {
+OPTIONS: dict[str, tuple[str, type]] = {
     "partition": ("slurm_partition", str),
     "time": ("timeout_min", int),
     "memory": ("mem_gb", float),
@@ -45,6 +44,7 @@ _OPTIONS: dict[str, tuple[str, type]] = {
     "requeues": ("max_num_timeout", int),
     "cluster": ("cluster", str),
 }
+"""Options of ``--slurm``: the name that submitit has for each, and its type."""
 _USUAL = {"time": 60, "requeues": 100, "cluster": "slurm"}
 _WORDS = {int: "a whole number of at least 1", float: "a number above 0", str: "a text"}
 
@@ -144,7 +144,7 @@ class SlurmExecutor:
             name="onward",
             gpus_per_node=self._gpus or None,
             slurm_array_parallelism=limit,
-            **{_OPTIONS[name][0]: value for name, value in options.items()},
+            **{OPTIONS[name][0]: value for name, value in options.items()},
         )
         said = io.StringIO()
         try:
@@ -249,9 +249,9 @@ def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
                 f"expected GPUs to be asked for by --gpus-per-job {value}, found --slurm "
                 f"gpus={value}. Use the first"
             )
-        if name not in _OPTIONS:
-            raise unknown("option of --slurm", name, _OPTIONS, "onward run --help")
-        kind = _OPTIONS[name][1]
+        if name not in OPTIONS:
+            raise unknown("option of --slurm", name, OPTIONS, "onward run --help")
+        kind = OPTIONS[name][1]
         number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
         fits = kind is str or (number and (kind is float or value == int(value)))
         if not fits or (name == "cluster" and value not in ("slurm", "local")):
