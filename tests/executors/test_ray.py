@@ -20,6 +20,7 @@ import pytest
 from onward.benchmarks import Source
 from onward.errors import OnwardError
 from onward.failures import RunsFailedError
+from onward.hardware import Hardware
 from onward.results.check import check_folder
 from onward.results.read import find_folders
 from onward.sweep import Job, sweep
@@ -42,10 +43,18 @@ class DiesOnce(Finetune):
 """
 
 
-@pytest.mark.skipif(HAS_RAY, reason="Ray is installed")
-def test_without_ray_it_says_what_to_install(tmp_path: Path) -> None:
+def test_without_ray_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(OnwardError, match="pip install 'onward\\[ray\\]'"):
         sweep([Job(Source("clear"), "nap", 0)], tmp_path, on="ray")
+
+
+def test_a_gpu_by_its_number_is_refused_on_ray(tmp_path: Path) -> None:
+    source = Source("clear", hardware=Hardware("cuda:1"))
+    with pytest.raises(OnwardError, match="expected --device auto, cuda or cpu with --on ray"):
+        sweep([Job(source, "nap", 0)], tmp_path, on="ray")
 
 
 class RayError(Exception):
