@@ -19,12 +19,13 @@ import numpy as np
 
 import onward
 from onward.benchmarks import Source
+from onward.executors.executor import cores
 from onward.learners import choose
 from onward.loop import Loop
 from onward.metrics.paired import compare
 from onward.report.summary import Summary, summarise
 from onward.results.record import RunRecord
-from onward.sweep import Job, cores, sweep
+from onward.sweep import Job, sweep
 from onward.types import Array, Benchmark, Budget, View
 
 OBJECTS = ("finetune", "oversample", "c1", "c2", "c3", "er", "agem", "ewc")

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import synthetic_clear
 from onward.benchmarks import Source
+from onward.executors.executor import cores
 from onward.metrics.clear import next_domain
-from onward.sweep import Job, cores, sweep
+from onward.sweep import Job, sweep
 
 METHODS = ("ewc", "si", "lwf", "cwr", "gdumb", "er", "agem", "reservoir", "biased_reservoir")
 # The longer runs first, so that no core waits for the other at the end.

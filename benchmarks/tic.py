@@ -23,11 +23,12 @@ import torch
 
 from clip_step import clip
 from onward.benchmarks import Source
+from onward.executors.executor import cores
 from onward.metrics.clear import backward_transfer, forward_transfer, in_domain
 from onward.metrics.paired import compare
 from onward.metrics.retrieval import recall_at_k
 from onward.results.record import RunRecord
-from onward.sweep import Job, cores, sweep
+from onward.sweep import Job, sweep
 from onward.types import Array
 
 PAIRS, WIDTH, ROWS = 50_000, 512, 1024

@@ -70,7 +70,7 @@ def test_noise_in_place_of_the_future_changes_nothing(
     assert not np.array_equal(changed, plain.raw.wide["point"][stream[2].train.rows])
 
     def choice(benchmark: Benchmark, out: Path) -> tuple[object, ...]:
-        def found(source: Source) -> Benchmark:
+        def found(source: Source, *, here: bool = True) -> Benchmark:
             inner = source.options.get("tuning_periods")
             made = as_asked(benchmark, tuning_periods=inner)
             recipe = replace(made.recipes["cpu"], **source.training)

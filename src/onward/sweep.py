@@ -1,39 +1,30 @@
-"""Many runs at once: one single-threaded worker per core, each run in its own folder.
+"""Many runs at once: methods, seeds and protocols, each run in its own folder.
 
 Runs of one stream and seed go in lock step, so that those that see the same batches share them.
+Where they are executed is a matter of `onward.executors`.
 """
 
-import contextlib
 import functools
 import json
-import multiprocessing
-import os
-import signal
-import sys
-import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from multiprocessing import connection
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from onward.benchmarks import Source, retrained
+from onward.benchmarks import Source, require_device, retrained
 from onward.distributed import contained, world_size
 from onward.errors import OnwardError
+from onward.executors import opened
+from onward.executors.executor import On, Request
 from onward.failures import FailedRun, RunsFailedError, all_or_raise
-from onward.hardware import Hardware
+from onward.hardware import ANY_HARDWARE
 from onward.results.record import RunRecord, load_record
 from onward.together import Variant, run_together
-from onward.turns import Event, Watch
+from onward.turns import Watch
 from onward.types import Benchmark
 
-On = Literal["local", "ray"]
-"""Where workers are."""
 # Of a bundle: for each run a record, its folder, or its failure; alone, the failure of all of it.
 Answer = Sequence[Path | RunRecord | FailedRun] | FailedRun
-# A process that has closed its connection is about to end.
-_SECONDS_TO_END = 10.0
 
 
 @dataclass(frozen=True)
@@ -55,9 +46,11 @@ def sweep(
     jobs: Sequence[Job],
     out: Path,
     *,
-    workers: int = 1,
+    workers: int | None = 1,
     watch: Watch = lambda event: None,
     on: On = "local",
+    gpus_per_job: float | None = None,
+    slurm: Mapping[str, Any] | None = None,
 ) -> list[RunRecord]:
     """Run all jobs and return their records in the same order.
 
@@ -71,11 +64,17 @@ def sweep(
     out
         The results folder.
     workers
-        How many processes; with one, everything happens in this process.
+        How many jobs run at a time; with one on this machine, everything happens in this process.
+        None is as many as the GPUs have room for, or else one per core.
     watch
         Called in this process with the events of all runs, without learners and outputs.
     on
-        Whether the workers are processes of this machine, or those of a Ray cluster.
+        Where: ``local`` is worker processes of this machine, ``ray`` the tasks of a Ray cluster,
+        ``slurm`` the elements of a Slurm job array.
+    gpus_per_job
+        GPUs of each job, such as 0.5 or 2; 0 computes on the CPU. None is one where there are GPUs.
+    slurm
+        Options of Slurm by name, such as ``{"partition": "gpu", "time": 120}``.
 
     Raises
     ------
@@ -83,30 +82,72 @@ def sweep(
         If runs failed, once all others are finished; it has their records.
     """
     for job in jobs:
-        benchmark_of(job.source)
+        benchmark_of(job.source, here=on == "local")
     if world_size() > 1:
         if on != "local":
-            raise OnwardError("expected either torchrun or --on ray, found both. Choose one")
+            raise OnwardError(f"expected either torchrun or --on {on}, found both. Choose one")
         workers = 1  # they are at one run together
-    bundles = bundled(jobs, workers)
-    here = on == "local" and (workers <= 1 or len(bundles) <= 1)
+    request = requested(jobs, workers=workers, on=on, gpus_per_job=gpus_per_job)
+    if gpus_per_job == 0:
+        jobs = [_on_cpu(job) for job in jobs]
+    with opened(request, slurm or {}, out) as executor:
+        bundles = bundled(jobs, executor.workers)
+        here = on == "local" and (executor.workers <= 1 or len(bundles) <= 1)
 
-    def attempt(bundles: Sequence[Sequence[Job]], workers: int) -> list[Answer]:
-        if here:
-            return [_run_here(bundle, out, watch) for bundle in bundles]
-        if on == "local":
-            return _run_in_workers(bundles, out, workers, watch)
-        from onward.on_ray import work_on_ray
+        def attempt(bundles: Sequence[Sequence[Job]], workers: int | None) -> list[Answer]:
+            if here:
+                return [_run_here(bundle, out, watch) for bundle in bundles]
+            found = executor.run_all(_run_remotely, bundles, out, watch, workers=workers)
+            return [
+                _failed(bundle, answer, getattr(answer, "stage", None))
+                if isinstance(answer, Exception)
+                else answer
+                for bundle, answer in zip(bundles, found, strict=True)
+            ]
 
-        found = work_on_ray(_run_remotely, bundles, out, workers=workers, watch=watch)
-        return [
-            _failed(bundle, answer) if isinstance(answer, Exception) else answer
-            for bundle, answer in zip(bundles, found, strict=True)
-        ]
+        return _all_runs(jobs, bundles, attempt)
 
+
+def requested(
+    jobs: Sequence[Job],
+    *,
+    workers: int | None = None,
+    on: On = "local",
+    gpus_per_job: float | None = None,
+) -> Request:
+    """Return what jobs ask of whatever executes them."""
+    hardware = {job.source.hardware for job in jobs}
+    return Request(
+        runs=len(jobs),
+        devices=frozenset(each.device for each in hardware),
+        cpus=max((each.threads + each.workers for each in hardware), default=1),
+        workers=workers,
+        on=on,
+        gpus_per_job=gpus_per_job,
+    )
+
+
+def _on_cpu(job: Job) -> Job:
+    """Return a job that computes on no GPU."""
+    hardware = job.source.hardware
+    if hardware.device.startswith("cuda"):
+        raise OnwardError(
+            f"expected --device auto or cpu with --gpus-per-job 0, found {hardware.device}. Leave "
+            "one of them out"
+        )
+    device = "cpu" if hardware.device == "auto" else hardware.device
+    return replace(job, source=replace(job.source, hardware=replace(hardware, device=device)))
+
+
+def _all_runs(
+    jobs: Sequence[Job],
+    bundles: Sequence[Sequence[Job]],
+    attempt: Callable[[Sequence[Sequence[Job]], int | None], list[Answer]],
+) -> list[RunRecord]:
+    """Run bundles, and again one by one what was in a bundle that failed as a whole."""
     answers: dict[int, Path | RunRecord | FailedRun] = {}
     again: list[Job] = []
-    for bundle, answer in zip(bundles, attempt(bundles, workers), strict=True):
+    for bundle, answer in zip(bundles, attempt(bundles, None), strict=True):
         if isinstance(answer, FailedRun):
             again += bundle
         else:
@@ -128,11 +169,17 @@ def bundled(jobs: Sequence[Job], workers: int) -> list[list[Job]]:
     """
     together: dict[Any, list[Job]] = {}
     for number, job in enumerate(jobs):
-        benchmark = benchmark_of(job.source)
+        benchmark = benchmark_of(job.source, here=False)
         recipe = benchmark.recipes[benchmark.recipe]
         shares = recipe.model == "linear" or recipe.first_epochs is not None
         pays = shares and benchmark.protocol.batch is None
-        stream = (_name(job.source), job.seed, job.keep_predictions, job.checkpoint_seconds)
+        stream = (
+            _name(job.source),
+            job.source.hardware,
+            job.seed,
+            job.keep_predictions,
+            job.checkpoint_seconds,
+        )
         together.setdefault(stream if pays else number, []).append(job)
     bundles = sorted(together.values(), key=len, reverse=True)
     while len(bundles) % workers and len(bundles[0]) > 1:
@@ -142,25 +189,32 @@ def bundled(jobs: Sequence[Job], workers: int) -> list[list[Job]]:
     return bundles
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0))
+def benchmark_of(source: Source, *, here: bool = True) -> Benchmark:
+    """Load a benchmark once in this process, however many runs and recipes use it.
 
-
-def benchmark_of(source: Source) -> Benchmark:
-    """Load a benchmark once in this process, however many runs and recipes use it."""
-    return retrained(_loaded(_name(source)), source.training)
+    Parameters
+    ----------
+    source
+        The benchmark.
+    here
+        Whether runs compute on this machine, which then must have their device. Otherwise the
+        benchmark is only looked at, on whatever this machine has.
+    """
+    found = _loaded(_name(source))
+    if here:
+        found = replace(found, hardware=source.hardware)
+        require_device(found)
+    return retrained(found, source.training)
 
 
 def _name(source: Source) -> str:
-    """Name a source up to the numbers of its recipe."""
-    return json.dumps(asdict(replace(source, training={})))
+    """Name a source up to the numbers of its recipe and the hardware."""
+    return json.dumps(asdict(replace(source, training={}, hardware=ANY_HARDWARE)))
 
 
 @functools.cache
 def _loaded(source: str) -> Benchmark:
-    found = json.loads(source)
-    return Source(**{**found, "hardware": Hardware(**found["hardware"])}).load()
+    return Source(**{**json.loads(source), "hardware": ANY_HARDWARE}).load()
 
 
 def _run(bundle: Sequence[Job], out: Path, watch: Watch) -> Sequence[RunRecord | FailedRun]:
@@ -211,143 +265,3 @@ def _run_remotely(bundle: Sequence[Job], out: Path, send: Watch) -> Answer:
     except (Exception, SystemExit) as error:  # noqa: BLE001 (it is returned)
         return _failed(bundle, error)
     return [(one.path or one) if isinstance(one, RunRecord) else one for one in found]
-
-
-def _run_in_workers(
-    bundles: Sequence[Sequence[Job]], out: Path, workers: int, watch: Watch
-) -> list[Answer]:
-    """Run bundles in worker processes of this machine, one bundle at a time in each of them."""
-    waiting = list(enumerate(bundles))
-    answers: dict[int, Answer] = {}
-    busy: dict[int, _Worker] = {}
-    idle: list[_Worker] = []
-    try:
-        while waiting or busy:
-            while waiting and len(busy) < workers:
-                place, bundle = waiting.pop(0)
-                busy[place] = idle.pop() if idle else _Worker()
-                busy[place].begin(bundle, out)
-            # Not only until a message comes: processes that a learner started may hold the
-            # connection open after their worker has ended.
-            connection.wait([worker.messages for worker in busy.values()], timeout=1.0)
-            for place, worker in list(busy.items()):
-                answer = worker.answer(watch)
-                if answer is not None:
-                    answers[place] = answer
-                    del busy[place]
-                    if worker.is_alive():
-                        idle.append(worker)
-    finally:
-        # Also after Ctrl-C: a run folder is whole at every moment, so a worker may be stopped
-        # wherever it is.
-        for worker in [*busy.values(), *idle]:
-            worker.stop()
-    return [answers[place] for place in range(len(bundles))]
-
-
-class _Worker:
-    """A worker process, as its parent sees it."""
-
-    def __init__(self) -> None:
-        # Spawned, not forked: a forked child may inherit locks that another thread held.
-        context = multiprocessing.get_context("spawn")
-        self.messages, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, os.getpid()))
-        with _single_threaded():
-            self._process.start()
-        theirs.close()
-
-    def begin(self, bundle: Sequence[Job], out: Path) -> None:
-        """Send it a bundle to run."""
-        self._bundle = bundle
-        self._stage: str | None = None
-        with contextlib.suppress(BrokenPipeError):  # it has ended, which `answer` finds
-            self.messages.send((bundle, out))
-
-    def answer(self, watch: Watch) -> Answer | None:
-        """Pass its events on, and return its answer, or that it has ended; None before that."""
-        alive = self.is_alive()  # asked before its last messages are read
-        while (message := self._receive()) is not None:
-            if not isinstance(message, Event):
-                return message
-            if message.kind == "learning" and message.period is not None:
-                self._stage = f"learning period {message.spec.periods[message.period]}"
-            watch(message)
-        return None if alive else self._ended()
-
-    def is_alive(self) -> bool:
-        """Return whether the process is running."""
-        return self._process.is_alive()
-
-    def stop(self) -> None:
-        """End the process, wherever it is."""
-        self._process.kill()
-        self._process.join()
-        self.messages.close()
-
-    def _receive(self) -> Event | Answer | None:
-        """Return its next message; None if there is none now."""
-        try:
-            message: Event | Answer | None = self.messages.recv() if self.messages.poll() else None
-        except (EOFError, OSError):  # it has ended, possibly in the middle of a message
-            return self._ended()
-        return message
-
-    def _ended(self) -> FailedRun:
-        """Return the failure of a bundle whose worker process has ended."""
-        self._process.join(_SECONDS_TO_END)
-        code = self._process.exitcode
-        self.stop()
-        how = f"ended with exit code {code}"
-        if code is not None and code < 0:
-            how = f"was killed by signal {-code}{' (out of memory?)' if code == -9 else ''}"
-        error = OnwardError(f"its worker process {how} before the run was finished")
-        return _failed(self._bundle, error, self._stage)
-
-
-def _serve(messages: "connection.Connection[Any, Any]", parent: int) -> None:
-    """Run the bundles that come from the parent process; this is the worker process."""
-    # Ctrl-C reaches every process of the terminal; the parent decides what happens.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What a learner prints must not end up inside the results that the parent prints.
-    sys.stdout = sys.stderr
-    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
-
-    def send(message: Any) -> None:
-        try:
-            messages.send(message)
-        except (BrokenPipeError, ConnectionResetError):
-            os._exit(1)  # the parent was killed, which is no failure of the run
-
-    while True:
-        try:
-            bundle, out = messages.recv()
-        except EOFError:
-            return
-        send(_run_remotely(bundle, out, send))
-
-
-def _end_with_parent(parent: int) -> None:
-    """End this process when its parent has been killed, which nothing else would tell it.
-
-    The parent passes its own pid: if it was killed while this process was still importing modules,
-    `os.getppid` already returns the pid of another process.
-    """
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
-
-
-@contextlib.contextmanager
-def _single_threaded() -> Iterator[None]:
-    """Have the processes that are started here compute on one thread each."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name)
-            if value is not None:
-                os.environ[name] = value

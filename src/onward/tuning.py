@@ -5,13 +5,14 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from pydantic import ValidationError
 
 from onward.benchmarks import Source, unknown_hyperparameter
 from onward.errors import OnwardError, unknown
+from onward.executors.executor import Execution
 from onward.failures import FailedRun, RunsFailedError
 from onward.files import storage, write_atomic
 from onward.learners import choose
@@ -84,8 +85,8 @@ def tune(
     seeds: Sequence[int] = (0,),
     limits: Mapping[str, float] | None = None,
     allow_unmetered: bool = False,
-    workers: int = 1,
     watch: Watch = lambda event: None,
+    **execution: Unpack[Execution],
 ) -> Tuned:
     """Choose hyperparameters on the first periods only.
 
@@ -114,10 +115,10 @@ def tune(
         first one's price is not known before, except for its runs.
     allow_unmetered
         As in `onward.run`: for a protocol whose limits the method does not report.
-    workers
-        How many processes.
     watch
         Called with the events of all runs.
+    execution
+        Where, and how many runs at a time: keywords of `onward.sweep.sweep`.
     """
     limits = _checked(limits or {})
     plan = _Plan(source, method, grid, periods, tuple(seeds), allow_unmetered)
@@ -131,7 +132,7 @@ def tune(
         jobs = [job for settings in group for job in plan.jobs(settings)]
         found: Sequence[RunRecord | FailedRun]
         try:
-            found = sweep(jobs, out / "results", workers=workers, watch=watch)
+            found = sweep(jobs, out / "results", watch=watch, **execution)
         except RunsFailedError as error:
             if not all(failed.diverged for failed in error.failed):
                 raise
@@ -208,7 +209,7 @@ class _Plan:
 
     def split(self, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Tell the options of the method from the numbers of the recipe."""
-        benchmark = benchmark_of(self.source)
+        benchmark = benchmark_of(self.source, here=False)
         known = choose(self.method, None, benchmark).parameters
         recipe = vars(benchmark.recipes[benchmark.recipe])
         for name in settings:
@@ -266,7 +267,7 @@ def _diverged(settings: Mapping[str, Any], others: Sequence[Candidate], runs: in
 
 def _what_counts(source: Source, method: str, grid: Iterable[str]) -> dict[str, Any]:
     """Return what the settings of a tuning depend on, by the word for it."""
-    benchmark = benchmark_of(source)
+    benchmark = benchmark_of(source, here=False)
     chosen = choose(method, None, benchmark)
     recipe = stored_recipe(benchmark.recipes[benchmark.recipe])
     found = {

@@ -376,3 +376,28 @@ def test_every_command_has_help_and_says_what_it_is_for() -> None:
     commands = list(follow(get_command(app)))
     assert len(commands) > 30
     assert all(command.help for command in commands)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--gpus-per-job", "1"), "expected GPUs on this machine for --gpus-per-job 1, found none"),
+        (("--slurm", "partition=gpu"), "expected --on slurm with --slurm partition=..., found"),
+        (("--on", "slurm", "--slurm", "colour=red"), "unknown option of --slurm 'colour'"),
+        (("--on", "slurm"), "expected Slurm's commands (sbatch, srun, squeue) for --on slurm"),
+    ],
+)
+def test_hardware_that_is_not_there_is_one_message(
+    onward: Terminal,
+    words: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code, out, err = onward(*RUN, "--method", "nap", "--out", tmp_path / "out", *words)
+    assert (code, out) == (2, "")
+    assert message in " ".join(err.split())
+    assert "Traceback" not in err
+    assert not (tmp_path / "out").exists()

@@ -27,7 +27,9 @@ NOT_RUN = {
     "docs/benchmarks/tic_guide.md": ["some hours"],
     "docs/howto/cluster.md": [
         "several processes and the official data",
+        "a machine with GPUs",
         "a cluster of machines",
+        "a cluster with Slurm",
     ],
     "docs/howto/curate.md": [
         "some minutes",

@@ -30,7 +30,7 @@ def _has_wordnet() -> bool:
 
 @dataclass(frozen=True)
 class Need:
-    """Something of the system: whether it is there, and the Debian package that has it."""
+    """Something of the system: whether it is there, and the Debian packages that have it."""
 
     is_there: Callable[[], bool]
     package: str
@@ -39,6 +39,10 @@ class Need:
 NEEDS = {
     "chromium": Need(lambda: browser() is not None, "chromium"),
     "java": Need(lambda: shutil.which("java") is not None, "default-jre-headless"),
+    "slurm": Need(
+        lambda: all(map(shutil.which, ("slurmctld", "slurmd", "sbatch", "munged"))),
+        "slurm-wlm munge",
+    ),
     "wordnet": Need(_has_wordnet, "wordnet-base"),
 }
 

@@ -152,11 +152,7 @@ def load(
     found = listed.load(data=data or listed.usual, protocol=protocol, **options)
     found = replace(found, lacks={**listed.lacks, **found.lacks}, hardware=hardware)
     found = retrained(found, training)
-    precision = found.recipes[found.recipe].precision
-    if device not in ("auto", "cpu") or precision == "fp16":
-        from onward.models.device import require_precision, resolve_device  # torch, when needed
-
-        require_precision(resolve_device(device), precision)
+    require_device(found)
     return as_asked(
         found,
         grain=grain,
@@ -164,6 +160,16 @@ def load(
         tuning_periods=tuning_periods,
         label_delay=label_delay,
     )
+
+
+def require_device(benchmark: Benchmark) -> None:
+    """Raise if this machine lacks the device of a benchmark's runs, or computes otherwise."""
+    device = benchmark.hardware.device
+    precision = benchmark.recipes[benchmark.recipe].precision
+    if device not in ("auto", "cpu") or precision == "fp16":
+        from onward.models.device import require_precision, resolve_device  # torch, when needed
+
+        require_precision(resolve_device(device), precision)
 
 
 @dataclass(frozen=True)

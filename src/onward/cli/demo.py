@@ -8,18 +8,20 @@ import typer
 
 from onward.cli.console import console
 from onward.cli.progress import resumable
-from onward.cli.runs import Jobs, live
+from onward.cli.runs import live, with_execution
 from onward.demo import jobs as all_jobs
 from onward.demo import write_demo_page
+from onward.executors.executor import Execution
 from onward.report.summary import summarise
 from onward.report.terminal import tables
-from onward.sweep import cores, sweep
+from onward.sweep import sweep
 
 
+@with_execution
 def demo(
     *,
     out: Annotated[Path, typer.Option(help="Where results and page go.")] = Path("onward-demo"),
-    jobs: Jobs = None,
+    execution: Execution,
 ) -> None:
     """See a model go stale on ten years of emoji, and methods that keep it fresh.
 
@@ -29,7 +31,7 @@ def demo(
     wanted = all_jobs()
     begun = time.monotonic()
     with resumable(out), live(len(wanted), periods=7) as watch:
-        records = sweep(wanted, out / "results", workers=jobs or cores(), watch=watch)
+        records = sweep(wanted, out / "results", watch=watch, **execution)
     summaries = summarise(records)
     for table in tables(summaries):
         screen.print(table)

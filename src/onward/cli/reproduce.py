@@ -9,17 +9,20 @@ import typer
 from onward.cli.console import console, print_json
 from onward.cli.options import AsJson, parse_seeds
 from onward.cli.progress import resumable
-from onward.cli.runs import Jobs, Where, live
+from onward.cli.runs import live, with_execution
 from onward.cli.voice import only_once
 from onward.configs import TABLES
 from onward.errors import OnwardError
+from onward.executors.executor import Execution
+from onward.executors.local import LocalExecutor
 from onward.reproduce.engine import reproduce as run_plan
 from onward.reproduce.plan import plan
 from onward.reproduce.terminal import render
 from onward.reproduce.words import duration
-from onward.sweep import benchmark_of, cores
+from onward.sweep import benchmark_of, requested
 
 
+@with_execution
 def reproduce(
     table: Annotated[str, typer.Argument(help="A published table: onward list tables.")],
     *,
@@ -41,8 +44,7 @@ def reproduce(
         list[str] | None,
         typer.Option(help='A row, or a pattern such as "linear/*". May be repeated.'),
     ] = None,
-    jobs: Jobs = None,
-    on: Where = "local",
+    execution: Execution,
     as_json: AsJson = False,
 ) -> None:
     """Make a published table again: ours beside theirs, and what the paper claims, checked.
@@ -57,7 +59,12 @@ def reproduce(
     if not planned.planned:
         reasons = "; ".join(planned.left_out())
         raise OnwardError(f"none of these rows can be run on {data}: {reasons}")
-    workers = jobs or cores()
+    workers = execution.get("workers") or 1
+    if execution.get("on") == "local":
+        jobs = [job for each in planned.planned for job in each.jobs()]
+        gpus = execution.get("gpus_per_job")
+        request = requested(jobs, workers=execution.get("workers"), gpus_per_job=gpus)
+        workers = LocalExecutor(request).workers
     first = planned.planned[0]
     periods = len(benchmark_of(first.run.source).stream(first.repetitions[0]))
     typer.echo(
@@ -67,7 +74,7 @@ def reproduce(
     )
     begun = time.monotonic()
     with resumable(out), live(planned.runs, periods) as watch:
-        outcome = run_plan(planned, out / "results", workers=workers, watch=watch, on=on)
+        outcome = run_plan(planned, out / "results", watch=watch, **execution)
     only_once()
     from onward.reproduce.files import to_json, write  # drawings: heavy
 

@@ -17,27 +17,28 @@ from onward.cli.progress import resumable
 from onward.cli.runs import (
     AllowUnmetered,
     CheckpointSeconds,
-    Jobs,
     MoreMetrics,
     Seeds,
-    Where,
     live,
+    with_execution,
 )
 from onward.cli.source import with_source
 from onward.cli.voice import only_once
 from onward.errors import FileImportError
+from onward.executors.executor import Execution
 from onward.failures import RunsFailedError
 from onward.learners import choose, require_metered
 from onward.report.formats import to_json
 from onward.report.summary import Summary, by_setting, summarise
 from onward.report.terminal import tables
 from onward.report.verdict import findings
-from onward.sweep import Job, benchmark_of, cores, sweep
+from onward.sweep import Job, benchmark_of, sweep
 from onward.tuning import load_tuned
 from onward.turns import Event
 
 
 @with_source
+@with_execution
 def run(
     *,
     source: Source,
@@ -49,7 +50,6 @@ def run(
     ],
     seeds: Seeds = "0",
     out: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
-    jobs: Jobs = None,
     option: Annotated[
         list[str] | None, typer.Option(help="An option of the method, name=value.")
     ] = None,
@@ -63,7 +63,7 @@ def run(
     predictions: Annotated[bool, typer.Option(help="Keep every single decision.")] = True,
     allow_unmetered: AllowUnmetered = False,
     checkpoint_seconds: CheckpointSeconds = 30.0,
-    on: Where = "local",
+    execution: Execution,
     metric: MoreMetrics = None,
     as_json: AsJson = False,
 ) -> None:
@@ -80,15 +80,17 @@ def run(
             source = chosen.for_run(source, name)
         options = {**chosen.options, **options}
     sources = {name: source.fitting(name) for name in method}
+    here = execution.get("on", "local") == "local"
     for name, its_own in sources.items():
         # A mistake in the command is refused before any run begins. An error in a method's file
         # fails the runs of that method only.
         with contextlib.suppress(FileImportError):
-            found = choose(name, options, benchmark_of(its_own))
-            allowed = benchmark_of(its_own).protocol.limits_of(found.name, limits)
+            benchmark = benchmark_of(its_own, here=here)
+            found = choose(name, options, benchmark)
+            allowed = benchmark.protocol.limits_of(found.name, limits)
             require_metered(found, allowed, allow_unmetered=allow_unmetered)
-    made = benchmark_of(sources[method[0]])
-    warn_of_lr(benchmark_of(replace(sources[method[0]], training={})), source.training)
+    made = benchmark_of(sources[method[0]], here=here)
+    warn_of_lr(benchmark_of(replace(sources[method[0]], training={}), here=here), source.training)
     wanted = [
         Job(
             source=its_own,
@@ -114,7 +116,7 @@ def run(
     failure: RunsFailedError | None = None
     with resumable(out), live(len(wanted), len(made.stream(wanted[0].seed))) as watch:
         try:
-            records = sweep(wanted, out, workers=jobs or cores(), watch=note, on=on)
+            records = sweep(wanted, out, watch=note, **execution)
         except RunsFailedError as error:
             failure, records = error, error.records
     if failure is None:

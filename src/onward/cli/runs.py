@@ -1,14 +1,17 @@
 """What commands that run methods share: options, and their progress."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated
 
 import typer
 
+from onward.cli.options import parse_pairs
 from onward.cli.progress import progress_bar
+from onward.cli.source import extended, keyword
+from onward.executors.executor import Execution, On
+from onward.executors.slurm import OPTIONS
 from onward.metrics import METRICS
-from onward.sweep import On
 from onward.turns import Event, Watch
 
 
@@ -19,10 +22,29 @@ def _known(names: list[str] | None) -> list[str] | None:
 
 
 Seeds = Annotated[str, typer.Option(help="Such as 0, 0-4 or 0,2,5-7.")]
-Jobs = Annotated[
-    int | None, typer.Option("--jobs", min=1, help="Worker processes; one per core by default.")
-]
-Where = Annotated[On, typer.Option(help="Where workers are: local, or on a ray cluster.")]
+_EXECUTION = {
+    "jobs": Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How many jobs at a time. Default: what the GPUs have room for, or the cores.",
+        ),
+    ],
+    "on": Annotated[
+        On,
+        typer.Option(help="Where: processes here, a Ray cluster, or Slurm. Ctrl-C ends all jobs."),
+    ],
+    "gpus_per_job": Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="GPUs of each job, such as 0.5 or 2. Default: 1 if there are any."
+        ),
+    ],
+    "slurm": Annotated[
+        list[str] | None,
+        typer.Option(help=f"name=value: {', '.join(OPTIONS)}. May be repeated."),
+    ],
+}
 CheckpointSeconds = Annotated[
     float, typer.Option(min=0, help="How much work a kill may cost at most.")
 ]
@@ -40,6 +62,24 @@ MoreMetrics = Annotated[
         callback=_known,
     ),
 ]
+
+
+def with_execution(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of where runs are made, and hand it an `Execution`."""
+    options = [
+        keyword(name, kind, "local" if name == "on" else None) for name, kind in _EXECUTION.items()
+    ]
+    return extended(command, options, _made_execution, "execution", last=True)
+
+
+def _made_execution(
+    jobs: int | None = None,
+    on: On = "local",
+    gpus_per_job: float | None = None,
+    slurm: list[str] | None = None,
+) -> Execution:
+    options = parse_pairs(slurm or [], "slurm")
+    return Execution(workers=jobs, on=on, gpus_per_job=gpus_per_job, slurm=options)
 
 
 @contextlib.contextmanager

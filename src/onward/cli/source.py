@@ -112,16 +112,16 @@ def with_source(command: Callable[..., None]) -> Callable[..., None]:
     """
     benchmark = Annotated[str, typer.Argument(help="A benchmark: onward list benchmarks.")]
     every = {**_CHOSEN, **_LOADED, **_TRAINING, **_HARDWARE}
-    options = [_keyword(name, kind) for name, kind in every.items()]
-    return _extended(command, [_positional("benchmark", benchmark), *options], made_source)
+    options = [keyword(name, kind) for name, kind in every.items()]
+    return extended(command, [_positional("benchmark", benchmark), *options], made_source)
 
 
 def with_data(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the argument DATA and the options of data, and hand it a `Source`."""
     data = Annotated[str, typer.Argument(help="emoji, street, clad, tic, or a file or folder.")]
     chosen = {"protocol": _CHOSEN["protocol"], **_LOADED}
-    options = [_keyword(name, kind) for name, kind in chosen.items()]
-    return _extended(command, [_positional("data", data), *options], _source_of_data)
+    options = [keyword(name, kind) for name, kind in chosen.items()]
+    return extended(command, [_positional("data", data), *options], _source_of_data)
 
 
 def with_data_option(command: Callable[..., None]) -> Callable[..., None]:
@@ -136,7 +136,7 @@ def with_data_option(command: Callable[..., None]) -> Callable[..., None]:
         "protocol": _CHOSEN["protocol"],
         **loaded,
     }
-    return _extended(command, [_keyword(name, kind) for name, kind in chosen.items()], _any_source)
+    return extended(command, [keyword(name, kind) for name, kind in chosen.items()], _any_source)
 
 
 def _any_source(data: str | None = None, benchmark: str | None = None, **given: Any) -> Source:
@@ -188,21 +188,28 @@ def _without_a_flag(options: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _extended(
+def extended(
     command: Callable[..., None],
     parameters: list[inspect.Parameter],
-    make: Callable[..., Source],
+    make: Callable[..., Any],
+    made: str = "source",
+    *,
+    last: bool = False,
 ) -> Callable[..., None]:
-    """Add parameters to a command, which `make` turns into its source."""
-    own = [p for p in inspect.signature(command).parameters.values() if p.name != "source"]
+    """Add parameters to a command, which `make` turns into its keyword `made`.
+
+    Its help has them before its own, or `last`.
+    """
+    own = [p for p in inspect.signature(command).parameters.values() if p.name != made]
     names = {parameter.name for parameter in parameters}
 
     @functools.wraps(command)
     def extended(**given: Any) -> None:
         mine = {name: given.pop(name) for name in list(given) if name not in names}
-        command(source=make(**given), **mine)
+        command(**{made: make(**given)}, **mine)
 
-    everything = sorted([*parameters, *own], key=lambda parameter: parameter.kind)
+    both = [*own, *parameters] if last else [*parameters, *own]
+    everything = sorted(both, key=lambda parameter: parameter.kind)
     extended.__signature__ = inspect.Signature(everything)  # type: ignore[attr-defined]
     extended.__annotations__ = {p.name: p.annotation for p in everything}
     return extended
@@ -212,6 +219,7 @@ def _positional(name: str, kind: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=kind)
 
 
-def _keyword(name: str, kind: Any) -> inspect.Parameter:
-    default = _DEFAULTS.get(name)
+def keyword(name: str, kind: Any, default: Any = None) -> inspect.Parameter:
+    """Return an option that a command is given."""
+    default = _DEFAULTS.get(name, default)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

@@ -10,14 +10,15 @@ from onward.benchmarks import Source
 from onward.cli.console import console
 from onward.cli.options import AsJson, parse_budget, parse_grid, parse_seeds
 from onward.cli.progress import resumable
-from onward.cli.runs import AllowUnmetered, Jobs, Seeds, live
+from onward.cli.runs import AllowUnmetered, Seeds, live, with_execution
 from onward.cli.source import with_source
-from onward.sweep import cores
+from onward.executors.executor import Execution
 from onward.tuning import COUNTED, Tuned
 from onward.tuning import tune as choose_settings
 
 
 @with_source
+@with_execution
 def tune(
     *,
     source: Source,
@@ -39,7 +40,7 @@ def tune(
     ] = None,
     out: Annotated[Path, typer.Option(help="Where tuned.json and its runs go.")] = Path("tuned"),
     allow_unmetered: AllowUnmetered = False,
-    jobs: Jobs = None,
+    execution: Execution,
     as_json: AsJson = False,
 ) -> None:
     """Choose hyperparameters on the first periods only, and write down what that cost.
@@ -61,8 +62,8 @@ def tune(
             seeds=chosen_seeds,
             limits=parse_budget(budget or []),
             allow_unmetered=allow_unmetered,
-            workers=jobs or cores(),
             watch=watch,
+            **execution,
         )
     if as_json:
         typer.echo(tuned.model_dump_json(indent=1))

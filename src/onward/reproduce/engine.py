@@ -4,13 +4,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
+from onward.executors.executor import Execution
 from onward.report.summary import Measure, Summary
 from onward.reproduce.claims import Cell, Judgement, judge
 from onward.reproduce.plan import Plan, Planned
 from onward.reproduce.table import Row
 from onward.results.record import RunRecord
-from onward.sweep import On, sweep
+from onward.sweep import sweep
 from onward.turns import Watch
 
 
@@ -56,18 +58,17 @@ def reproduce(
     plan: Plan,
     out: Path,
     *,
-    workers: int = 1,
     watch: Watch = lambda event: None,
-    on: On = "local",
+    **execution: Unpack[Execution],
 ) -> Outcome:
     """Run what is planned, or finish what was begun: runs complete in `out` are not run again.
 
-    See `onward.sweep.sweep` for how they are shared out among workers.
+    `execution` is where, and how many at a time: keywords of `onward.sweep.sweep`.
     """
     # The cheap ones first: most of the table is there soon, whatever the others take.
     order = sorted(plan.planned, key=lambda each: each.row.seconds[plan.recipe])
     jobs = [job for each in order for job in each.jobs()]
-    records = sweep(jobs, out, workers=workers, watch=watch, on=on)
+    records = sweep(jobs, out, watch=watch, **execution)
     left = iter(records)
     return outcome(plan, [(each, [next(left) for _ in each.repetitions]) for each in order])
 

@@ -137,6 +137,7 @@ def environment(
         "device_name": device_name,
         "workers": workers,
         "threads": threads,
+        "visible_gpus": os.environ.get("CUDA_VISIBLE_DEVICES"),
     }
     return _machine().model_copy(update=computed_on)
 

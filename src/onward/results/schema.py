@@ -155,7 +155,8 @@ class Environment(Stored):
 
     ``device`` is what its learner computed on, such as ``cpu`` or ``cuda:0``, and ``device_name``
     the model of the GPU. They, ``workers`` and ``threads`` are None in older files, and where a
-    learner does not say what it computes on.
+    learner does not say what it computes on. ``visible_gpus`` is ``CUDA_VISIBLE_DEVICES``: the GPUs
+    that the job was given, of which the first is ``cuda:0``.
     """
 
     onward: str
@@ -168,6 +169,7 @@ class Environment(Stored):
     device_name: str | None = None
     workers: int | None = None
     threads: int | None = None
+    visible_gpus: str | None = None
 
     def changed(self, now: "Environment") -> list[str]:
         """Return what is different now that may change results, in words.

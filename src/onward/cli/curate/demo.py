@@ -10,17 +10,19 @@ from onward.cli.console import console, print_json
 from onward.cli.curate.stages import say_waiting, stage_in
 from onward.cli.options import AsJson
 from onward.cli.progress import reading
-from onward.cli.runs import Jobs, live
+from onward.cli.runs import live, with_execution
 from onward.curate.extras import need
+from onward.executors.executor import Execution
 
 
+@with_execution
 def demo(
     *,
     out: Annotated[Path, typer.Option(help="The folder of all stages and of the page.")],
     seed: Annotated[
         int, typer.Option(min=0, help="Draws the art, the model, the annotators and the dataset.")
     ] = 0,
-    jobs: Jobs = None,
+    execution: Execution,
     as_json: AsJson = False,
 ) -> None:
     """See the whole way on emoji art whose truth is known: one page, offline, in minutes.
@@ -33,7 +35,6 @@ def demo(
     need("polars", "narwhals")
     from onward.curate.demo.size import PAGE, Voice
     from onward.curate.demo.whole_way import whole_way
-    from onward.sweep import cores
 
     def say(line: str) -> None:
         typer.echo(line, err=True)
@@ -42,9 +43,9 @@ def demo(
         counts = whole_way(
             out,
             seed=seed,
-            workers=jobs or cores(),
             voice=Voice(say, reading, live),
             on_wait=say_waiting,
+            **execution,
         )
     if as_json:
         print_json({**counts, "page": str(out / PAGE)})

@@ -4,7 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -28,6 +28,7 @@ from onward.curate.preview import make_preview
 from onward.curate.review.making import Rules, make_campaign
 from onward.curate.stage import making
 from onward.curate.written import csv_of
+from onward.executors.executor import Execution
 from onward.files import write_atomic
 from onward.results.record import RunRecord
 from onward.sweep import Job, benchmark_of, sweep
@@ -43,9 +44,9 @@ def whole_way(
     *,
     seed: int = 0,
     size: Size | None = None,
-    workers: int = 1,
     voice: Voice | None = None,
     on_wait: Callable[[], None] = lambda: None,
+    **execution: Unpack[Execution],
 ) -> Mapping[str, Any]:
     """Go the whole way from a pool to runs on a finished dataset; return what was counted.
 
@@ -60,18 +61,18 @@ def whole_way(
         Draws the art, the model, the annotators, the votes and the dataset.
     size
         How large; by default it takes some minutes.
-    workers
-        Processes for the runs.
     voice
         Who is told.
     on_wait
         Called if another process is at work on the same folder.
+    execution
+        Where runs are made, and how many at a time: keywords of `onward.sweep.sweep`.
     """
     size, voice = size or Size(), voice or Voice()
     with making(out, "demo", {"seed": seed, **vars(size)}, on_wait=on_wait) as made:
         if made.finished is not None:
             return made.finished
-        return made.finish(_Way(out, seed, size, voice).go(workers))
+        return made.finish(_Way(out, seed, size, voice).go(execution))
 
 
 class _Way:
@@ -83,7 +84,7 @@ class _Way:
         self._images = self._at.art / SHARDS
         self._concepts = self._at.out / "concepts.json"
 
-    def go(self, workers: int) -> dict[str, Any]:
+    def go(self, execution: Execution) -> dict[str, Any]:
         """Make what is not there; return what was counted."""
         say = self._voice.say
         counts: dict[str, Any] = {"art": self._draw()}
@@ -105,7 +106,7 @@ class _Way:
         say(f"accept: {counts['accept']['accepted']:,} labels")
         counts["export"] = self._export()
         say(f"export: {counts['export']['images']:,} images in {self._at.dataset}")
-        records = self._run(workers)
+        records = self._run(execution)
         say(f"run: {len(records)} runs of {', '.join(self._size.methods)}")
         counts |= measured(self._at, counts, records)
         write_demo_page(self._at, counts, records, self._seed, self._at.out / PAGE)
@@ -195,13 +196,13 @@ class _Way:
             progress=self._voice.bar,
         )
 
-    def _run(self, workers: int) -> list[RunRecord]:
+    def _run(self, execution: Execution) -> list[RunRecord]:
         options = {"features": "clip"}
         source = Source("clear", str(self._at.dataset), protocol="streaming", options=options)
         jobs = [Job(source, name, seed) for seed in self._size.seeds for name in self._size.methods]
         periods = len(benchmark_of(source).stream(jobs[0].seed))
         with self._voice.runs(len(jobs), periods) as watch:
-            return sweep(jobs, self._at.results, workers=workers, watch=watch)
+            return sweep(jobs, self._at.results, watch=watch, **execution)
 
 
 def _gold(pictures: Mapping[str, Picture], count: int, seed: int) -> bytes:

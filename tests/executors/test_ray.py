@@ -20,6 +20,7 @@ import pytest
 from onward.benchmarks import Source
 from onward.errors import OnwardError
 from onward.failures import RunsFailedError
+from onward.hardware import Hardware
 from onward.results.check import check_folder
 from onward.results.read import find_folders
 from onward.sweep import Job, sweep
@@ -42,10 +43,18 @@ class DiesOnce(Finetune):
 """
 
 
-@pytest.mark.skipif(HAS_RAY, reason="Ray is installed")
-def test_without_ray_it_says_what_to_install(tmp_path: Path) -> None:
+def test_without_ray_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(OnwardError, match="pip install 'onward\\[ray\\]'"):
         sweep([Job(Source("clear"), "nap", 0)], tmp_path, on="ray")
+
+
+def test_a_gpu_by_its_number_is_refused_on_ray(tmp_path: Path) -> None:
+    source = Source("clear", hardware=Hardware("cuda:1"))
+    with pytest.raises(OnwardError, match="expected --device auto, cuda or cpu with --on ray"):
+        sweep([Job(source, "nap", 0)], tmp_path, on="ray")
 
 
 class RayError(Exception):
@@ -103,6 +112,7 @@ def _ray_in_this_process(lost: set[int]) -> ModuleType:
     vars(ray).update(
         init=lambda **options: None,
         shutdown=lambda: None,
+        cluster_resources=lambda: {"CPU": 2.0},
         remote=remote,
         wait=lambda tasks, **options: (tasks[:1], tasks[1:]),
         get=get,
@@ -165,3 +175,69 @@ def test_what_a_killed_worker_had_is_finished_by_another(tmp_path: Path) -> None
     assert all(check_folder(folder) == [] for folder in folders)
     logs = [(folder / "log.jsonl").read_text() for folder in folders]
     assert sum('"resumed"' in log for log in logs) == 1
+
+
+SEES = """
+import os
+from pathlib import Path
+import numpy as np
+
+class Sees:
+    def __init__(self, setting):
+        self.seed = setting.seed
+    def learn(self, view, budget):
+        gpus = os.environ.get("CUDA_VISIBLE_DEVICES")
+        Path(__file__).with_name(f"gpus-{self.seed}").write_text(str(gpus))
+    def predict(self, view):
+        return np.zeros(len(view), np.int64)
+"""
+# A cluster with two GPUs that only Ray believes in.
+CLUSTER = """
+import os, subprocess, sys
+import ray
+
+found = ray.init(num_cpus=2, num_gpus=2, include_dashboard=False, logging_level="error")
+environment = {**os.environ, "RAY_ADDRESS": found.address_info["gcs_address"]}
+sys.exit(subprocess.run(sys.argv[1:], env=environment).returncode)
+"""
+
+
+def _on_ray_with_two_gpus(tmp_path: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    (tmp_path / "sees.py").write_text(SEES)
+    run = ["-m", "onward", "run", "clear", "--protocol", "streaming", "--method", "sees.py:Sees"]
+    return subprocess.run(
+        [sys.executable, "-c", CLUSTER, sys.executable, *run, "--on", "ray", *words],
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if name != "CUDA_VISIBLE_DEVICES"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_RAY, reason="Ray is not installed: pip install 'onward[ray]'")
+@pytest.mark.parametrize(
+    ("words", "gpus"),
+    [
+        ((), {"0", "1"}),
+        (("--gpus-per-job", "2"), {"0,1", "1,0"}),
+        (("--gpus-per-job", "0"), {"", "None"}),
+    ],
+)
+def test_ray_gives_each_job_the_gpus_that_it_asks_for(
+    tmp_path: Path, words: tuple[str, ...], gpus: set[str]
+) -> None:
+    done = _on_ray_with_two_gpus(tmp_path, "--seeds", "0-1", *words)
+    assert done.returncode == 0, done.stderr
+    assert {(tmp_path / f"gpus-{seed}").read_text() for seed in range(2)} <= gpus
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_RAY, reason="Ray is not installed: pip install 'onward[ray]'")
+def test_more_gpus_than_the_ray_cluster_has_are_refused(tmp_path: Path) -> None:
+    done = _on_ray_with_two_gpus(tmp_path, "--gpus-per-job", "3")
+    assert done.returncode == 2
+    assert "expected GPUs in the Ray cluster for --gpus-per-job 3, found 2" in done.stderr
+    assert "Traceback" not in done.stderr
