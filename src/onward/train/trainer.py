@@ -13,13 +13,14 @@ from onward.crew import contained
 from onward.errors import BudgetSpentError, DivergedError
 from onward.models.device import explained
 from onward.models.model import Model
-from onward.models.probe_bank import Slot, bank_key
+from onward.models.probe_bank import Slot, bank_key, is_linear_probe
 from onward.models.spread import OwnRows
 from onward.seeds import Draws, draws
 from onward.train.loading import BatchReader, BatchSampler, batches, to_device
 from onward.train.method import Batch, Method, TrainingSet, require_scalar
 from onward.train.optimizers import ModelOptimizer
 from onward.train.recipe import Recipe
+from onward.train.training_log import TrainingLog
 from onward.train.validation import Validation
 from onward.train.weights import WeightAverage
 from onward.types import Rows
@@ -105,6 +106,8 @@ class Trainer:
         self._macs_per_sample = model.macs * training.forward_passes
         # Of each name that a method logs, the sum and the number of steps.
         self._logged: dict[str, tuple[Any, int]] = {n: (t, c) for n, (t, c) in logged.items()}
+        self.log = budget.training_log or TrainingLog()
+        self.log.begin(done, self.total, model.parameters, is_probe=is_linear_probe(model))
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -188,6 +191,7 @@ class Trainer:
             else:
                 batch.log("skipped_steps", 1.0)
                 self._log(batch)
+        self.record(loss.detach(), lr, batch.logged, len(positions))
         if is_finite:
             self.optimizer.step(lr)
         self.finish_step()
@@ -214,13 +218,32 @@ class Trainer:
             total, count = self._logged.get(name, (0.0, 0))
             self._logged[name] = total + value, count + 1
 
+    def record(
+        self, loss: torch.Tensor, lr: float, logged: Mapping[str, Any], samples: int
+    ) -> None:
+        """Record a step before its optimizer step, see `TrainingLog`."""
+        if not self.log.enabled:
+            return
+        try:
+            self.log.step(
+                loss,
+                lr,
+                logged,
+                samples=samples,
+                epoch=self.done // self.sampler.per_epoch,
+                number=self.budget.totals["iterations"],
+            )
+        except Exception as error:  # noqa: BLE001 (`failure` returns it)
+            self.fail(error)
+
     def finish_step(self) -> None:
         """Do what follows the optimizer step."""
         if self._average is not None:
             self._average.update(self.model)
         self.done += 1
         if self.done % self.sampler.per_epoch == 0:
-            self.validation.evaluate()
+            scores = self.validation.evaluate()
+            self.log.end_epoch(self.budget.totals["iterations"], **scores)
         self._save()
 
     def spend(self, rows: Rows, num_new: int) -> None:
@@ -304,15 +327,18 @@ class Trainer:
             )
         )
 
-    def copy_step(self, other: "Trainer") -> None:
-        """Copy the step of another one that makes the same updates."""
+    def copy_step(self, other: "Trainer", samples: int) -> None:
+        """Copy the step of another one that makes the same updates, on so many samples."""
         for mine, others in zip(self._tensors, other._tensors, strict=True):
             for name, values in others.items():
                 mine[name].copy_(values)
         self.optimizer.copy_state(other.optimizer)
         if self.scaler.is_enabled():
             self.scaler.load_state_dict(other.scaler.state_dict())
+        self.log.repeat(other.log, samples=samples, number=self.budget.totals["iterations"])
         self.done += 1
+        if self.done % self.sampler.per_epoch == 0:
+            self.log.end_epoch(self.budget.totals["iterations"])
         self._save()
 
     @property
