@@ -28,6 +28,11 @@ class LoggedRun:
     history: tuple[TrainingRecord, ...] = ()
 
     @property
+    def results(self) -> Path | None:
+        """The results folder, which has the run's folder."""
+        return None if self.folder is None else self.folder.parents[2]
+
+    @property
     def name(self) -> str:
         """Name the run for people."""
         spec = self.spec

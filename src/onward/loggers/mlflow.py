@@ -1,14 +1,18 @@
 """MLflow: a run for each run, at the usual tracking URI or in a folder beside the results."""
 
 import os
+import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
+from onward.files import locked
 from onward.loggers.background import BackgroundLogger
 from onward.loggers.logger import LoggedRun, scalars
 from onward.results.training import TrainingRecord
 
+FOLDER = "mlruns"
 _TAG = "onward.run"
 _BATCH = 1000
 # Instead of minutes, which is how long MLflow tries by default.
@@ -19,7 +23,7 @@ class MLflowLogger(BackgroundLogger):
     """Logs to MLflow, in a thread.
 
     The tracking server is ``MLFLOW_TRACKING_URI``; without it, metrics are files in the folder
-    ``mlflow`` of the run's folder. The experiment is named like the benchmark, and a run that
+    ``mlruns`` of the results. The experiment is named like the benchmark, and a run that
     is resumed goes on with its run there, which has the tag ``onward.run``.
     """
 
@@ -34,13 +38,19 @@ class _MLflowRun:
         from mlflow import MlflowClient  # loaded when it is needed
 
         spec, uri = run.spec, os.environ.get("MLFLOW_TRACKING_URI")
-        if uri is None and run.folder is not None:
+        one_at_a_time: AbstractContextManager[None] = nullcontext()
+        if uri is None and run.results is not None:
             os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
-            uri = (run.folder / "mlflow").absolute().as_uri()
+            uri = (run.results / FOLDER).absolute().as_uri()
+            one_at_a_time = locked(run.results / FOLDER / ".lock", lambda: None)
         self._client: Any = MlflowClient(tracking_uri=uri)
-        experiment = self._client.get_experiment_by_name(spec.benchmark)
-        number = experiment.experiment_id if experiment else None
-        number = self._client.create_experiment(spec.benchmark) if number is None else number
+        # Two runs that begin at the same time share one experiment.
+        with one_at_a_time:
+            experiment = self._client.get_experiment_by_name(spec.benchmark)
+            if experiment is None:
+                number = self._client.create_experiment(spec.benchmark)
+            else:
+                number = experiment.experiment_id
         found = self._client.search_runs([number], f"tags.`{_TAG}` = '{spec.hash}'", max_results=1)
         # By name, the last step of each metric that is there already.
         self._last: dict[str, int] = {}
@@ -64,7 +74,7 @@ class _MLflowRun:
         metrics = [
             Metric(name, value, int(1000 * record.time), record.step)
             for record in records
-            for name, value in scalars(record)
+            for name, value in ((_allowed(tag), value) for tag, value in scalars(record))
             if record.step > self._last.get(name, -1)
         ]
         for start in range(0, len(metrics), _BATCH):
@@ -73,3 +83,8 @@ class _MLflowRun:
     def close(self) -> None:
         """Call the run finished."""
         self._client.update_run(self._run, status="FINISHED")
+
+
+def _allowed(name: str) -> str:
+    """Return the name of a metric with the characters that MLflow takes."""
+    return re.sub(r"[^\w\-. :/]", "_", name)

@@ -30,7 +30,7 @@ _WRITTEN = re.compile(
     r"(spec|env|cost)\.json|(scores|curve|resumed)\.jsonl|predictions/([0-9]{3}|[1-9][0-9]{3,})\.parquet"
 )
 # Beside checkpoints, what loggers write (`onward.loggers`).
-_FOLDERS = ("checkpoint/", "tensorboard/", "wandb/", "mlflow/")
+_FOLDERS = ("checkpoint/", "tensorboard/", "wandb/")
 # So many tests are named one by one; where more of them are wrong, all have one reason.
 _EACH = 3
 _ROUNDING = 1e-12
