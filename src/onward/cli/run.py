@@ -73,8 +73,8 @@ def run(
         int | None,
         typer.Option(
             min=1,
-            help="Record the metrics of every so many training steps; by default of every step, "
-            "and of linear probes of every epoch.",
+            help="Record the metrics of every so many training steps; by default of every step "
+            "(of at most 10,000 of a call), and of linear probes of every epoch.",
             show_default=False,
         ),
     ] = None,
