@@ -260,12 +260,12 @@ class TrainingProgress(Stored):
     """The training metrics at a checkpoint: how many bytes there are, and an epoch under way.
 
     ``sums`` has the sum and the number of the values of each name in the steps of that epoch, and
-    ``open_epoch`` its number and the last step.
+    ``lr`` the learning rate of the last one; None between two epochs.
     """
 
     size: int = 0
     sums: dict[str, tuple[float, int]] = Field(default_factory=dict)
-    open_epoch: tuple[int, int] | None = None
+    lr: float | None = None
 
 
 class Progress(Stored):

@@ -107,7 +107,14 @@ class Trainer:
         # Of each name that a method logs, the sum and the number of steps.
         self._logged: dict[str, tuple[Any, int]] = {n: (t, c) for n, (t, c) in logged.items()}
         self.log = budget.training_log or TrainingLog()
-        self.log.begin(done, self.total, model.parameters, is_probe=is_linear_probe(model))
+        self.log.begin(
+            done,
+            self.total,
+            self.sampler.per_epoch,
+            totals=budget.totals,
+            parameters=model.parameters,
+            is_probe=is_linear_probe(model),
+        )
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -225,14 +232,7 @@ class Trainer:
         if not self.log.enabled:
             return
         try:
-            self.log.step(
-                loss,
-                lr,
-                logged,
-                samples=samples,
-                epoch=self.done // self.sampler.per_epoch,
-                number=self.budget.totals["iterations"],
-            )
+            self.log.step(loss, lr, logged, samples)
         except Exception as error:  # noqa: BLE001 (`failure` returns it)
             self.fail(error)
 
@@ -243,7 +243,7 @@ class Trainer:
         self.done += 1
         if self.done % self.sampler.per_epoch == 0:
             scores = self.validation.evaluate()
-            self.log.end_epoch(self.budget.totals["iterations"], **scores)
+            self.log.end_epoch(**scores)
         self._save()
 
     def spend(self, rows: Rows, num_new: int) -> None:
@@ -335,10 +335,10 @@ class Trainer:
         self.optimizer.copy_state(other.optimizer)
         if self.scaler.is_enabled():
             self.scaler.load_state_dict(other.scaler.state_dict())
-        self.log.repeat(other.log, samples=samples, number=self.budget.totals["iterations"])
+        self.log.repeat(other.log, self.lr, samples)
         self.done += 1
         if self.done % self.sampler.per_epoch == 0:
-            self.log.end_epoch(self.budget.totals["iterations"])
+            self.log.end_epoch()
         self._save()
 
     @property

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from onward.clocks import WAITING
 from onward.results.schema import TrainingProgress
@@ -21,21 +21,25 @@ _ROWS_PER_LOOK = 64
 _MOST_STEPS = 10_000
 
 
-class _Row(NamedTuple):
-    """A step; `recorded` has its number, the time and the gradient norm, if it is a record."""
+class _Step(NamedTuple):
+    """A step with more than its loss; `number` is None where it is no record of its own."""
 
+    place: tuple[int, int]
     epoch: int
-    recorded: "tuple[int, float, Any] | None"
-    loss: Any
+    number: int | None
+    at: float
     lr: float
+    loss: Any
+    grad_norm: Any
     logged: Mapping[str, Any]
 
 
 class _EpochEnd(NamedTuple):
     """The end of an epoch: the mean of its steps is a record."""
 
+    place: tuple[int, int]
     epoch: int
-    step: int
+    number: int
     at: float
     values: dict[str, float]
 
@@ -61,52 +65,65 @@ class TrainingLog:
         every: int | None = None,
     ) -> None:
         self.enabled, self._emit, self._asked = emit is not None, emit, every
-        self.steps = (0, 0)
-        """How many steps of the current call are done, and how many it has."""
-        self._rows: list[tuple[int, int, _Row | _EpochEnd]] = []
-        self._last: _Row | None = None
+        # Of a step of which nothing is recorded but its loss, that alone.
+        self._rows: list[Any] = []
         # Sum and number of the finite values of each name in the steps of the current epoch.
         self._sums: dict[str, tuple[float, int]] = {}
-        self._place = (0, 0)
+        self._place, self._done, self._total, self._per_epoch = (0, 0), 0, 0, 1
+        self._totals: Mapping[str, int] = {"iterations": 0}
         self._every: int | None = None
-        self._open_epoch: tuple[int, int] | None = None
+        self._in_epoch, self._lr = False, 0.0
+        self._last: tuple[Any, Any, Mapping[str, Any]] | None = None
         self._flushed_at = self._marked = time.monotonic()
         self._waited = WAITING.seconds
         # Samples, seconds, and seconds of waiting: since the last flush, and in this epoch.
         self._window, self._epoch = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
+        self._samples = 0
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """How many steps of the current call are done, and how many it has."""
+        return self._done, self._total
 
     def begin_call(self, period: int, call: int, before: TrainingProgress | None = None) -> None:
         """Begin a call of `learn`; `before` is what `state` returned, where it is resumed."""
         before = before or TrainingProgress()
         self._place, self._sums = (period, call), dict(before.sums)
-        self._every, self._open_epoch, self.steps = None, before.open_epoch, (0, 0)
-        self._epoch = [0.0, 0.0, 0.0]
+        self._in_epoch, self._lr = before.lr is not None, before.lr or 0.0
+        self._every, self._done, self._total = None, 0, 0
+        self._epoch, self._samples, self._last = [0.0, 0.0, 0.0], 0, None
         self._reset_clock()
 
     def begin(
         self,
         done: int,
         total: int,
-        parameters: "Callable[[], Iterable[torch.Tensor]]",
+        per_epoch: int,
         *,
+        totals: Mapping[str, int],
+        parameters: "Callable[[], Iterable[torch.Tensor]]",
         is_probe: bool,
     ) -> None:
-        """Begin the steps of a call; `parameters` returns what gradients are measured of."""
-        self.steps, self._parameters = (done, total), parameters
+        """Begin the steps of a call.
+
+        Parameters
+        ----------
+        done, total, per_epoch
+            How many steps of the call are done, how many it has, and how many an epoch has.
+        totals
+            What the run has spent: the number of a step is that of its iterations.
+        parameters
+            Returns what the norm of gradients is measured of.
+        is_probe
+            Whether a step takes a millisecond.
+        """
+        self._done, self._total, self._per_epoch = done, total, per_epoch
+        self._totals, self._parameters = totals, parameters
         default = None if is_probe else max(1, -(-total // _MOST_STEPS))
         self._every = default if self._asked is None else self._asked
         self._reset_clock()
 
-    def step(
-        self,
-        loss: Any,
-        lr: float,
-        logged: Mapping[str, Any],
-        *,
-        samples: int,
-        epoch: int,
-        number: int,
-    ) -> None:
+    def step(self, loss: Any, lr: float, logged: Mapping[str, Any], samples: int) -> None:
         """Record a step before its optimizer step.
 
         Parameters
@@ -119,98 +136,63 @@ class TrainingLog:
             What the method has logged.
         samples
             The size of the batch.
-        epoch
-            The epoch that it is part of, from 0.
-        number
-            The number of the run's optimizer step.
         """
-        if not self.enabled:
-            return
-        done = self.steps[0] + 1
-        self.steps = (done, self.steps[1])
-        recorded = None
-        if self._every is not None and (done % self._every == 0 or done == self.steps[1]):
-            recorded = number, time.time(), grad_norm(self._parameters())
-        self._add(_Row(epoch, recorded, loss, lr, logged), samples, number)
+        norm = grad_norm(self._parameters()) if self._is_recorded() else None
+        self._add(loss, norm, logged, lr, samples)
 
-    def repeat(self, other: "TrainingLog", *, samples: int, number: int) -> None:
+    def repeat(self, other: "TrainingLog", lr: float, samples: int) -> None:
         """Record the last step of another run, which this run has copied."""
-        row = other._last
-        if not self.enabled or row is None:
-            return
-        self.steps = (self.steps[0] + 1, self.steps[1])
-        if row.recorded is not None:
-            row = row._replace(recorded=(number, *row.recorded[1:]))
-        self._add(row, samples, number)
+        if self.enabled and other._last is not None:
+            self._add(*other._last, lr, samples)
 
-    def end_epoch(self, number: int, **values: float) -> None:
+    def end_epoch(self, **values: float) -> None:
         """Record the means of an epoch after its last step, and further values of it."""
-        if not self.enabled or self._open_epoch is None:
+        if not self._in_epoch:
             return
         self._mark()
-        values = {**_speed(self._epoch), **values}
-        row = _EpochEnd(self._open_epoch[0], number, time.time(), values)
-        self._rows.append((*self._place, row))
-        self._open_epoch, self._epoch = None, [0.0, 0.0, 0.0]
+        values = {"lr": self._lr, **_speed(self._epoch), **values}
+        epoch, number = (self._done - 1) // self._per_epoch, self._totals["iterations"]
+        self._rows.append(_EpochEnd(self._place, epoch, number, time.time(), values))
+        self._in_epoch, self._epoch = False, [0.0, 0.0, 0.0]
         self._flush_if_due()
 
     def end_call(self) -> None:
         """End a call of `learn`, and an epoch that was not finished."""
-        if self._open_epoch is not None:
-            self.end_epoch(self._open_epoch[1])
+        self.end_epoch()
         self._last = None
 
     def flush(self) -> None:
         """Read what was recorded, and pass it on."""
         if self._emit is None or not self._rows:
             return
-        if self._open_epoch is not None:
+        if self._in_epoch:
             self._mark()
         rows, self._rows = self._rows, []
         self._flushed_at = time.monotonic()
-        values = iter(to_numbers([value for *_, row in rows for value in _values(row)]))
+        values = iter(to_numbers([value for row in rows for value in _values(row)]))
         found: list[TrainingRecord] = []
-        for period, call, row in rows:
+        newest: TrainingRecord | None = None
+        for row in rows:
             if isinstance(row, _EpochEnd):
                 means = {name: total / count for name, (total, count) in self._sums.items()}
                 self._sums = {}
-                found.append(
-                    TrainingRecord(
-                        kind="epoch",
-                        period=period,
-                        call=call,
-                        epoch=row.epoch,
-                        step=row.step,
-                        time=round(row.at, 3),
-                        values={**means, **row.values},
-                    )
-                )
+                found.append(_record("epoch", row, row.number, means | row.values))
                 continue
-            own = {"loss": next(values), "lr": row.lr}
-            if row.recorded is not None:
-                own["grad_norm"] = next(values)
-            numbers = {name: next(values) for name in row.logged} | own
+            numbers = {"loss": next(values)}
+            if isinstance(row, _Step):
+                if row.grad_norm is not None:
+                    numbers["grad_norm"] = next(values)
+                numbers = {name: next(values) for name in row.logged} | numbers
             for name, value in numbers.items():
                 if math.isfinite(value):
                     total, count = self._sums.get(name, (0.0, 0))
                     self._sums[name] = total + value, count + 1
-            if row.recorded is not None:
-                finite = {name: v if math.isfinite(v) else None for name, v in numbers.items()}
-                found.append(
-                    TrainingRecord(
-                        kind="step",
-                        period=period,
-                        call=call,
-                        epoch=row.epoch,
-                        step=row.recorded[0],
-                        time=round(row.recorded[1], 3),
-                        values=finite,
-                    )
-                )
-        steps = [record for record in found if record.kind == "step"]
-        if steps:
+            if isinstance(row, _Step) and row.number is not None:
+                newest = _record("step", row, row.number, numbers | {"lr": row.lr})
+                found.append(newest)
+        if newest is not None:
             # How fast training was since the last flush, which has waited for the device, too.
-            steps[-1].values.update(_speed(self._window))
+            newest.values.update(_speed(self._window))
             self._window = [0.0, 0.0, 0.0]
         if found:
             self._emit(found)
@@ -218,14 +200,28 @@ class TrainingLog:
     def state(self) -> TrainingProgress:
         """Return what a resumed call needs of an epoch that is not finished."""
         self.flush()
-        return TrainingProgress(sums=self._sums, open_epoch=self._open_epoch)
+        return TrainingProgress(sums=self._sums, lr=self._lr if self._in_epoch else None)
 
-    def _add(self, row: _Row, samples: int, number: int) -> None:
-        self._rows.append((*self._place, row))
-        self._last, self._open_epoch = row, (row.epoch, number)
-        self._epoch[0] += samples
-        self._window[0] += samples
-        if row.recorded is not None or len(self._rows) % _ROWS_PER_LOOK == 0:
+    def _is_recorded(self) -> bool:
+        """Whether the next step is a record of its own: so is the last step of a call."""
+        done, every = self._done + 1, self._every
+        return every is not None and (done % every == 0 or done == self._total)
+
+    def _add(
+        self, loss: Any, norm: Any, logged: Mapping[str, Any], lr: float, samples: int
+    ) -> None:
+        recorded = norm is not None
+        if recorded or logged:
+            number = self._totals["iterations"] if recorded else None
+            epoch = self._done // self._per_epoch
+            row = _Step(self._place, epoch, number, time.time(), lr, loss, norm, logged)
+            self._rows.append(row)
+        else:
+            self._rows.append(loss)
+        self._last, self._lr, self._in_epoch = (loss, norm, logged), lr, True
+        self._done += 1
+        self._samples += samples
+        if recorded or len(self._rows) % _ROWS_PER_LOOK == 0:
             self._flush_if_due()
 
     def _flush_if_due(self) -> None:
@@ -237,12 +233,28 @@ class TrainingLog:
         self._marked, self._waited = time.monotonic(), WAITING.seconds
 
     def _mark(self) -> None:
-        """Add the time that has passed in this call to what is measured."""
-        seconds, waited = time.monotonic() - self._marked, WAITING.seconds - self._waited
+        """Add the samples and the time that has passed in this call to what is measured."""
+        now, waited = time.monotonic(), WAITING.seconds
         for measured in (self._window, self._epoch):
-            measured[1] += seconds
-            measured[2] += waited
-        self._reset_clock()
+            measured[0] += self._samples
+            measured[1] += now - self._marked
+            measured[2] += waited - self._waited
+        self._samples, self._marked, self._waited = 0, now, waited
+
+
+def _record(
+    kind: Literal["step", "epoch"], row: _Step | _EpochEnd, number: int, values: dict[str, float]
+) -> TrainingRecord:
+    period, call = row.place
+    return TrainingRecord(
+        kind=kind,
+        period=period,
+        call=call,
+        epoch=row.epoch,
+        step=number,
+        time=round(row.at, 3),
+        values={name: value if math.isfinite(value) else None for name, value in values.items()},
+    )
 
 
 def grad_norm(parameters: "Iterable[torch.Tensor]") -> Any:
@@ -268,17 +280,20 @@ def to_numbers(values: Sequence[Any]) -> list[float]:
         else:
             found[place] = float(value)
     for places in on_devices.values():
-        together = torch.stack([values[place].reshape(()) for place in places])
+        tensors = [values[place] for place in places]
+        together = torch.stack([t.reshape(()) if t.ndim else t for t in tensors])
         for place, number in zip(places, together.tolist(), strict=True):
             found[place] = float(number)
     return found
 
 
-def _values(row: _Row | _EpochEnd) -> list[Any]:
+def _values(row: Any) -> Sequence[Any]:
     """Return what has to be read of a row, in the order that `flush` takes it in."""
     if isinstance(row, _EpochEnd):
-        return []
-    norm = [] if row.recorded is None else [row.recorded[2]]
+        return ()
+    if not isinstance(row, _Step):
+        return (row,)
+    norm = [] if row.grad_norm is None else [row.grad_norm]
     return [row.loss, *norm, *row.logged.values()]
 
 
