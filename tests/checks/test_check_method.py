@@ -184,7 +184,7 @@ def test_a_method_may_write_a_log_and_not_read_it(tmp_path: Path) -> None:
         def compute_loss(self, batch: Batch) -> torch.Tensor:
             loss = super().compute_loss(batch)
             with (tmp_path / "losses.txt").open("a") as file:
-                file.write(f"{float(loss)}\n")
+                file.write(f"{loss.item()}\n")
             if self.reads:
                 (tmp_path / "losses.txt").read_text()
             return loss
