@@ -43,7 +43,7 @@ test-packages: | .venv/.ready
 		done; \
 	fi
 
-# TensorFlow, Ray, Spark and Playwright are large and not everywhere: where one cannot be installed, its
+# TensorFlow, Ray, Spark, Playwright, wandb and MLflow are large and not everywhere: where one cannot be installed, its
 # tests are skipped. Playwright drives the Chromium of the system, and brings none of its own.
 test-slow: .venv/.docs test-packages
 	-$(BIN)/python -c "import tensorflow" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt tensorflow
@@ -51,6 +51,8 @@ test-slow: .venv/.docs test-packages
 	-$(BIN)/python -c "import pyspark" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pyspark
 	-$(BIN)/python -c "import crowdkit" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt crowd-kit
 	-$(BIN)/python -c "import playwright" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt playwright
+	-$(BIN)/python -c "import wandb" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt wandb
+	-$(BIN)/python -c "import mlflow" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt mlflow-skinny
 	$(BIN)/pytest -n 2 -m slow
 
 bench: setup

@@ -22,6 +22,7 @@ from onward.methods.finetune import Finetune
 from onward.tasks.one_label import OneLabel
 from onward.train.learner import GradientLearner, learn_together
 from onward.train.method import Method
+from onward.train.training_log import TrainingLog
 from onward.types import Array, Setting, Table
 
 HEADS = 40
@@ -43,8 +44,13 @@ class Period:
         self._budgets = [Budget() for _ in methods]
         self._learn(np.arange(SAMPLES))
 
-    def epoch(self) -> float:
-        """Return the CPU milliseconds of one epoch of all learners, side by side."""
+    def epoch(self, logs: Sequence[TrainingLog] = ()) -> float:
+        """Return the CPU milliseconds of one epoch of all learners, side by side.
+
+        Each may have a log of its training.
+        """
+        for budget, log in zip(self._budgets, logs, strict=False):
+            budget.training_log = log
         taken = cpu_milliseconds(lambda: self._learn(np.arange(SAMPLES, 2 * SAMPLES)))
         return taken / RECIPE.epochs
 

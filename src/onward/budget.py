@@ -3,11 +3,15 @@
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onward.errors import BudgetSpentError, LookAheadError, OnwardError, unknown
+
+if TYPE_CHECKING:
+    from onward.train.training_log import TrainingLog
 
 Rows = NDArray[np.int64]
 
@@ -67,6 +71,7 @@ of learn), found 4. Spend less, or give the run a larger budget
         "most_stored",
         "parameters",
         "sample_bytes",
+        "training_log",
     )
 
     def __init__(
@@ -93,6 +98,7 @@ of learn), found 4. Spend less, or give the run a larger budget
         self._spent: dict[str, float] = {}
         self.checkpoint: Callable[..., None] = lambda learner, **_: None
         self.charge: Callable[[float], None] = lambda share: None
+        self.training_log: TrainingLog | None = None
 
     @property
     def limits(self) -> Mapping[str, float]:

@@ -4,7 +4,7 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,8 @@ from onward.errors import (
 from onward.exam import Exam, Test, due_tests, static_tests
 from onward.failures import FailedRun
 from onward.learners import UNKNOWN, Chosen, choose, require_metered, require_shared_out
+from onward.loggers import Loggers, check_loggers
+from onward.loggers.logger import LoggedRun
 from onward.models import stored_recipe
 from onward.results.cost import Meter, Spent, environment
 from onward.results.folder import folder_of, write_traceback
@@ -34,7 +36,9 @@ from onward.results.read import missing_tests
 from onward.results.record import RunRecord, load_record
 from onward.results.schema import Cost, Point, Progress, RunSpec, Score
 from onward.results.stream_card import write_stream_card
+from onward.results.training import TrainingRecord, record_of_tests, training_history
 from onward.stored import stored
+from onward.train.training_log import TrainingLog
 from onward.turns import Event, Turn, Watch
 from onward.types import Benchmark, Call, Period, Rows, SavingLearner, Stream, View
 from onward.view import complete_labels
@@ -55,6 +59,8 @@ def run(
     device: str | None = None,
     workers: int | None = None,
     threads: int | None = None,
+    log: Sequence[str] = (),
+    log_every: int | None = None,
     watch: Watch = lambda event: None,
     **training: Any,
 ) -> RunRecord:
@@ -86,6 +92,11 @@ def run(
     device, workers, threads
         What to compute on, where it is not what `onward.load` was told: see
         `onward.hardware.Hardware`.
+    log
+        Loggers of `onward.loggers.LOGGERS`, such as ``["tensorboard"]``, that get the metrics of
+        training and all scores. They change nothing of a run.
+    log_every
+        Record the metrics of every so many training steps: see `TrainingLog`.
     watch
         Called with each `Event`.
     training
@@ -120,6 +131,8 @@ def run(
         allow_unmetered=allow_unmetered,
         checkpoint_seconds=checkpoint_seconds,
         watch=watch,
+        log=log,
+        log_every=log_every,
     )
     with loop.located(), loop.opened(out), contextlib.closing(loop.play()) as turns:
         for turn in turns:
@@ -147,6 +160,8 @@ class Loop:
         allow_unmetered: bool,
         checkpoint_seconds: float,
         watch: Watch,
+        log: Sequence[str] = (),
+        log_every: int | None = None,
     ) -> None:
         self.benchmark, self.stream, self.watch = benchmark, stream, watch
         self.stage: str | None = None
@@ -180,6 +195,12 @@ class Loop:
         self.chosen = chosen
         self.checkpoint_seconds, self.saved_at = checkpoint_seconds, time.monotonic()
         self.learning = Spent()
+        self._loggers = Loggers(check_loggers(log))
+        if log_every is not None and log_every < 1:
+            raise OnwardError(f"expected log_every of 1 or more, found {log_every}")
+        # One process records for all that share the run.
+        emit = self._record if distributed.is_main_process() else None
+        self.training_log = self.budget.training_log = TrainingLog(emit, log_every)
 
     @contextlib.contextmanager
     def opened(self, out: str | os.PathLike[str] | None) -> Iterator[None]:
@@ -202,6 +223,7 @@ class Loop:
             self.folder = stack.enter_context(opened)
             if self.lasting and distributed.is_main_process() and not self.folder.complete:
                 write_stream_card(Path(place), self.spec.stream_name, self.benchmark, self.stream)
+            stack.callback(self._loggers.close)
             yield
 
     @contextlib.contextmanager
@@ -249,12 +271,14 @@ class Loop:
         self.meter.charge(1.0)
         learned_before = progress.period
         self._require_tested(progress)
+        self._begin_records(progress)
         # The period learned last may have been saved and not yet tested.
         for period in self.stream[max(learned_before - 1, 0) :]:
             if period.index >= learned_before and len(period.train):
                 self.watch(Event("learning", self.spec, period.index))
                 samples, self.learning = self.budget.totals["samples"], Spent()
                 yield from self._learn(period, progress)
+                self.training_log.flush()
                 progress = Progress(period=period.index + 1)
                 metrics = dict(getattr(self.learner, "metrics", {}))
                 self._log_learned(period, self.budget.totals["samples"] - samples, metrics)
@@ -286,6 +310,27 @@ class Loop:
         self.folder.log("resumed", **where, processes=distributed.world_size())
         self.watch(Event("resumed", self.spec, progress.period))
         return progress
+
+    def _begin_records(self, progress: Progress) -> None:
+        """Go on with the training metrics where the last checkpoint was, and open the loggers."""
+        if not distributed.is_main_process():
+            return
+        self.folder.resume_training(progress.training.size)
+        if not self._loggers.names:
+            return
+        history = training_history(self.folder.path, self.spec.periods, self.folder.scores)
+        place = self.folder.path if self.lasting else None
+        self._loggers.open(LoggedRun(self.spec, place, tuple(history)))
+
+    def _record(self, records: Sequence[TrainingRecord]) -> None:
+        """Pass new training metrics on: to the run's folder, to loggers and to who watches."""
+        if self.lasting:
+            self.folder.add_training(records)
+        self._loggers.log(records)
+        steps = self.training_log.steps
+        period = records[-1].period
+        event = Event("training", self.spec, period, records=tuple(records), steps=steps)
+        self.watch(event)
 
     def _meter(self, before: Cost | None) -> Meter:
         """Return what counts the cost, on top of what the run had cost before."""
@@ -371,12 +416,15 @@ class Loop:
         known = known_classes(self.stream, period, self.benchmark.protocol)
         shown = calls(self.stream, period, self.benchmark.protocol, self.spec.seed)
         before = self._samples_before(period)
-        for start, end in shown:
+        for number, (start, end) in enumerate(shown):
             if end <= progress.learned:
                 continue
             inside = progress.inside_call and start == progress.learned
             classes = period.classes[: known[end]]
             spent = progress.spent if inside else {}
+            self.training_log.begin_call(
+                period.index, number, progress.training if inside else None
+            )
             yield from self._call(period, slice(start, end), classes, spent)
             self._test_on_the_way(period, before + start, before + end, classes)
             if end < len(period.train):
@@ -407,6 +455,12 @@ class Loop:
             yield Turn((period.index, part.start), self.learner, view, self.budget)
             self.learning = self.learning.plus(1.0, before, self.meter.spent)
             self.meter.charge(1.0)
+            self.training_log.end_call()
+        except Exception:
+            # What was recorded until then may say why: the device or the disk may refuse it, too.
+            with contextlib.suppress(Exception):
+                self.training_log.flush()
+            raise
         finally:
             call.over = True
         if dict(self.budget.limits) != self.spec.limits:
@@ -438,6 +492,8 @@ class Loop:
         exam, scores = self._sit(period, tests, classes, pooled=pooled)
         keep = self.keep_predictions if kept is None else kept
         self.folder.add(period.index, scores, exam.stored() if keep else None)
+        step = self.budget.totals["iterations"]
+        self._loggers.log([record_of_tests(scores, self.spec.periods, step, time.time())])
         found = self.learner, exam.outputs, tuple(scores)
         self.watch(Event("tested", self.spec, period.index, *found))
 
@@ -455,7 +511,10 @@ class Loop:
 
     def _save(self, progress: Progress, held: Rows) -> None:
         if self.saver is not None:
+            recorded = self.training_log.state()
+            size = self.folder.sync_training()
             whole = {
+                "training": recorded.model_copy(update={"size": size}),
                 "spent": dict(self.budget.spent),
                 "totals": dict(self.budget.totals),
                 "cost": self.meter.cost(self.budget),

@@ -40,6 +40,8 @@ class Job:
     keep_predictions: bool = True
     allow_unmetered: bool = False
     checkpoint_seconds: float = 30.0
+    log: tuple[str, ...] = ()
+    log_every: int | None = None
 
 
 def sweep(
@@ -173,13 +175,8 @@ def bundled(jobs: Sequence[Job], workers: int) -> list[list[Job]]:
         recipe = benchmark.recipes[benchmark.recipe]
         shares = recipe.model == "linear" or recipe.first_epochs is not None
         pays = shares and benchmark.protocol.batch is None
-        stream = (
-            _name(job.source),
-            job.source.hardware,
-            job.seed,
-            job.keep_predictions,
-            job.checkpoint_seconds,
-        )
+        shared = (job.keep_predictions, job.checkpoint_seconds, job.log, job.log_every)
+        stream = (_name(job.source), job.source.hardware, job.seed, *shared)
         together.setdefault(stream if pays else number, []).append(job)
     bundles = sorted(together.values(), key=len, reverse=True)
     while len(bundles) % workers and len(bundles[0]) > 1:
@@ -237,6 +234,8 @@ def _run(bundle: Sequence[Job], out: Path, watch: Watch) -> Sequence[RunRecord |
             out,
             keep_predictions=first.keep_predictions,
             checkpoint_seconds=first.checkpoint_seconds,
+            log=first.log,
+            log_every=first.log_every,
             watch=watch,
         )
     except RunsFailedError as error:

@@ -55,6 +55,8 @@ def run_together(
     *,
     keep_predictions: bool = True,
     checkpoint_seconds: float = 30.0,
+    log: Sequence[str] = (),
+    log_every: int | None = None,
     watch: Watch = lambda event: None,
 ) -> list[RunRecord]:
     """Run variants on one stream, as `onward.run` would one after the other, in less time.
@@ -73,7 +75,7 @@ def run_together(
         What `onward.load` returned.
     variants
         One per run.
-    seed, out, keep_predictions, checkpoint_seconds, watch
+    seed, out, keep_predictions, checkpoint_seconds, log, log_every, watch
         As in `onward.run`.
 
     Examples
@@ -100,6 +102,8 @@ def run_together(
                 allow_unmetered=variant.allow_unmetered,
                 checkpoint_seconds=checkpoint_seconds,
                 watch=watch,
+                log=log,
+                log_every=log_every,
             )
         except Exception as error:  # noqa: BLE001 (it is reported when the others are finished)
             made.append(FailedRun.of(contained(error), name_of(variant.method), seed))

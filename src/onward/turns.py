@@ -6,6 +6,7 @@ from typing import Any
 
 from onward.budget import Budget, working
 from onward.results.schema import RunSpec, Score
+from onward.results.training import TrainingRecord
 from onward.types import Learner, View
 
 
@@ -14,8 +15,10 @@ class Event:
     """Something that happened in a run, for whoever watches.
 
     ``kind`` is one of waiting, done before, resumed, replayed, learning, learned, tested, done,
-    failed. ``metrics`` of the event learned are what the method logged by ``batch.log``, as means
-    over the steps of the last call.
+    failed; or training, while a period is learned. ``metrics`` of the event learned are what the
+    method logged by ``batch.log``, as means over the steps of the last call. ``records`` of the
+    event training are new records of steps and epochs, and ``steps`` how many steps of the call are
+    done and how many it has.
     """
 
     kind: str
@@ -25,6 +28,8 @@ class Event:
     outputs: Any = None
     scores: tuple[Score, ...] = ()
     metrics: Mapping[str, float] = field(default_factory=dict)
+    records: tuple[TrainingRecord, ...] = ()
+    steps: tuple[int, int] = (0, 0)
 
 
 Watch = Callable[[Event], None]

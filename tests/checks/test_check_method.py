@@ -7,13 +7,16 @@ from typing import Any
 import leaky_learners
 import numpy as np
 import pytest
+import torch
 from leaky_learners import Centroids
 
+import onward
 from onward.budget import Budget
 from onward.checks import check_method, check_stream, tiny_benchmark
 from onward.checks.observer import Log, Observed
 from onward.errors import OnwardError
-from onward.types import Array, Call, View
+from onward.train.method import Batch
+from onward.types import Array, Call, Setting, View
 
 
 def detail(method: object, check: str, folder: Path, **options: object) -> str:
@@ -170,3 +173,48 @@ def test_a_learner_that_breaks_is_told_where() -> None:
 def test_an_unknown_method_is_told_the_nearest() -> None:
     with pytest.raises(OnwardError, match="Did you mean 'finetune'"):
         check_method("fintune")
+
+
+def test_a_method_may_write_a_log_and_not_read_it(tmp_path: Path) -> None:
+    class Writes(onward.Method):
+        """Appends its losses to a file."""
+
+        reads = False
+
+        def compute_loss(self, batch: Batch) -> torch.Tensor:
+            loss = super().compute_loss(batch)
+            with (tmp_path / "losses.txt").open("a") as file:
+                file.write(f"{loss.item()}\n")
+            if self.reads:
+                (tmp_path / "losses.txt").read_text()
+            return loss
+
+    class Reads(Writes):
+        """Reads them, too."""
+
+        reads = True
+
+    only = ("opens_no_file",)
+    assert check_method(Writes, only=only).ok
+    found = check_method(Reads, only=only, raise_on_failure=False)
+    assert "losses.txt while learning period 0" in found[0].detail
+
+
+def test_a_summary_writer_in_a_method_passes(tmp_path: Path) -> None:
+    tensorboard = pytest.importorskip("torch.utils.tensorboard", reason="needs tensorboard")
+
+    class Watched(onward.Method):
+        """Writes its losses for TensorBoard."""
+
+        def begin(self, setting: Setting) -> None:
+            super().begin(setting)
+            self._writer, self._steps = tensorboard.SummaryWriter(str(tmp_path / "logs")), 0
+
+        def compute_loss(self, batch: Batch) -> torch.Tensor:
+            loss = super().compute_loss(batch)
+            self._steps += 1
+            self._writer.add_scalar("loss", loss.detach(), self._steps)
+            return loss
+
+    only = ("opens_no_file", "holds_no_stream", "resumed_runs_equal_uninterrupted_ones")
+    assert check_method(Watched, only=only).ok

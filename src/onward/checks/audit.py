@@ -1,4 +1,4 @@
-"""Which files are opened while a learner learns or predicts.
+"""Which files are opened for reading while a learner learns or predicts.
 
 A learner is given all it may see; a file it opens is a way around that. Python's own audit hook
 reports what is opened through Python. Arrow's readers and other compiled libraries open files
@@ -99,7 +99,7 @@ class Audit:
             if (path, during) not in seen
         ]
 
-    def _note(self, opened: Any) -> None:
+    def _note(self, opened: Any, flags: Any) -> None:
         during = self._during
         if during is None or threading.current_thread() in self._strangers:
             return
@@ -107,7 +107,9 @@ class Audit:
             return  # a file that is open already, by its number
         path = Path(os.path.realpath(os.fsdecode(opened)))
         one = Opened(path, during, by_python=True)
-        if not self._harmless(path) and one not in self.opened:
+        # What is only written, such as a log, tells the learner nothing; reading it later does.
+        written = isinstance(flags, int) and flags & os.O_ACCMODE == os.O_WRONLY
+        if not written and not self._harmless(path) and one not in self.opened:
             self.opened.append(one)
 
     def _harmless(self, path: Path) -> bool:
@@ -144,4 +146,4 @@ def _install() -> None:
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     if event == "open" and _active is not None:
-        _active._note(arguments[0])
+        _active._note(arguments[0], arguments[2])

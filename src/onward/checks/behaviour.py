@@ -149,7 +149,7 @@ def holds_no_stream(subject: MethodSubject) -> None:
 
 
 def opens_no_file(subject: MethodSubject) -> str:
-    """No file is opened while the method learns or predicts."""
+    """No file is opened for reading while the method learns or predicts."""
     log = subject.observed.log
     opened = set(log.audit.opened)
     if opened and not any(one.by_python for one in opened):
@@ -158,7 +158,7 @@ def opens_no_file(subject: MethodSubject) -> str:
     if opened:
         first = min(opened, key=lambda one: (one.during, one.path))
         raise expected(
-            "no file opened while it learns or predicts",
+            "no file opened for reading while it learns or predicts",
             f"{first.path} while {first.during}"
             + ("" if first.by_python else ", past Python")
             + (f", and {len(opened) - 1} more" if len(opened) > 1 else ""),

@@ -28,6 +28,7 @@ from onward.errors import FileImportError
 from onward.executors.executor import Execution
 from onward.failures import RunsFailedError
 from onward.learners import choose, require_metered
+from onward.loggers import LOGGERS, check_loggers
 from onward.report.formats import to_json
 from onward.report.summary import Summary, by_setting, summarise
 from onward.report.terminal import tables
@@ -64,6 +65,21 @@ def run(
     allow_unmetered: AllowUnmetered = False,
     checkpoint_seconds: CheckpointSeconds = 30.0,
     execution: Execution,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"Also send training metrics and scores to: {', '.join(LOGGERS)}. May be repeated."
+        ),
+    ] = None,
+    log_every: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Record the metrics of every so many training steps; by default of every step "
+            "(of at most 10,000 of a call), and of linear probes of every epoch.",
+            show_default=False,
+        ),
+    ] = None,
     metric: MoreMetrics = None,
     as_json: AsJson = False,
 ) -> None:
@@ -74,6 +90,7 @@ def run(
     """
     options, limits = parse_pairs(option or [], "option"), parse_budget(budget or [])
     Budget(limits)
+    loggers = check_loggers(log or ())
     chosen = None if tuned is None else load_tuned(tuned)
     if chosen is not None:
         for name in method:
@@ -102,6 +119,8 @@ def run(
             keep_predictions=predictions,
             allow_unmetered=allow_unmetered,
             checkpoint_seconds=checkpoint_seconds,
+            log=loggers,
+            log_every=log_every,
         )
         for name, its_own in sources.items()
         for seed in parse_seeds(seeds)

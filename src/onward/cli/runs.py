@@ -8,6 +8,7 @@ import typer
 
 from onward.cli.options import parse_pairs
 from onward.cli.progress import progress_bar
+from onward.cli.progress_lines import ProgressLines
 from onward.cli.source import extended, keyword
 from onward.executors.executor import Execution, On
 from onward.executors.slurm import OPTIONS
@@ -84,21 +85,33 @@ def _made_execution(
 
 @contextlib.contextmanager
 def live(runs: int, periods: int) -> Iterator[Watch]:
-    """Show progress over runs of so many periods on the error stream; yield what watches them."""
+    """Show progress over runs of so many periods on the error stream; yield what watches them.
+
+    On a terminal that is a bar; in a file or a pipe, a line at least every minute.
+    """
     progress = progress_bar(
         "[bold]{task.fields[runs_done]}/{task.fields[runs]} runs",
         "[cyan]{task.fields[now]}",
         "{task.fields[last]}",
     )
     bar = progress.add_task("", total=runs * periods, runs=runs, runs_done=0, now="", last="")
+    lines = ProgressLines(runs, periods)
     done: dict[str, int] = {}
     finished: set[str] = set()
 
     def watch(event: Event) -> None:
+        if progress.disable:
+            lines.watch(event)
         name = f"{event.spec.method} {event.spec.protocol['name']} seed {event.spec.seed}"
         run = event.spec.hash
         if event.kind == "learning" and event.period is not None:
             progress.update(bar, now=f"{name} · {event.spec.periods[event.period]}")
+        elif event.kind == "training" and event.period is not None:
+            loss = event.records[-1].values.get("loss")
+            shown = "" if loss is None else f" · loss {loss:.3g}"
+            place = event.spec.periods[event.period]
+            steps = "step {:,}/{:,}".format(*event.steps)
+            progress.update(bar, now=f"{name} · {place} · {steps}{shown}")
         elif event.kind in ("tested", "resumed") and event.period is not None:
             done[run] = event.period + (event.kind == "tested")
         elif event.kind in ("done", "done before"):
@@ -116,7 +129,7 @@ def live(runs: int, periods: int) -> Iterator[Watch]:
             progress.console.print(note, highlight=False)
         progress.update(bar, completed=sum(done.values()), runs_done=len(finished))
 
-    with progress:
+    with progress, lines.ticking() if progress.disable else contextlib.nullcontext():
         yield watch
 
 

@@ -34,9 +34,15 @@ class Slot:
 
 def bank_key(model: Model) -> Hashable:
     """Return what probes of one `ProbeBank` have in common; None for other models."""
-    if isinstance(model, Classifier) and model.is_linear_probe and model.precision == "fp32":
-        return model.head.in_features, model.classes, model.device
+    if is_linear_probe(model) and model.precision == "fp32":
+        head = cast("Classifier", model).head
+        return head.in_features, model.classes, model.device
     return None
+
+
+def is_linear_probe(model: Model) -> bool:
+    """Whether a model is a linear layer on features."""
+    return isinstance(model, Classifier) and model.is_linear_probe
 
 
 class ProbeBank:

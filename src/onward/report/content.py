@@ -11,6 +11,7 @@ from onward.report.content_maps import Cells, maps
 from onward.report.content_missing import missing
 from onward.report.content_stream import StreamView, stream_view
 from onward.report.content_table import results_table
+from onward.report.content_training import training_plots
 from onward.report.figures import score_limits
 from onward.report.provenance import StreamCard, provenance
 from onward.report.published import PublishedRow
@@ -49,6 +50,7 @@ class Setting:
     curves: Sequence[Plot]
     costs: Sequence[Plot]
     pictures: Sequence[Plot]
+    training: Sequence[Plot]
     notes: Sequence[str]
     decided: bool
 
@@ -201,6 +203,8 @@ def _setting(
     drawn, notes = pictures(shown, card, look, room.studio)
     if len(shown) < len(group):
         notes.append(f"Figures show {len(shown)} of {len(group)} methods: those that lead.")
+    training, unread = training_plots(shown, look, room.studio)
+    notes += unread
     return Setting(
         name=look.tag,
         heading=str(group[0].spec.protocol.get("summary", "")),
@@ -209,6 +213,7 @@ def _setting(
         curves=curves(shown, card, look, room.studio),
         costs=costs(shown, look, room.studio),
         pictures=drawn,
+        training=training,
         notes=notes,
         decided=any(row.get("best") for row in table["rows"]),
     )

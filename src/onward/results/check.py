@@ -22,12 +22,15 @@ from onward.results.read import (
 from onward.results.recomputed import Cell, Recomputed, recomputed
 from onward.results.record import RunRecord, load_record
 from onward.results.schema import Manifest, RunSpec, Score
+from onward.results.training import TRAINING
 from onward.tasks import TASKS
 from onward.types import PERIOD, tested_periods
 
 _WRITTEN = re.compile(
     r"(spec|env|cost)\.json|(scores|curve|resumed)\.jsonl|predictions/([0-9]{3}|[1-9][0-9]{3,})\.parquet"
 )
+# Beside checkpoints, what loggers write (`onward.loggers`).
+_FOLDERS = ("checkpoint/", "tensorboard/", "wandb/")
 # So many tests are named one by one; where more of them are wrong, all have one reason.
 _EACH = 3
 _ROUNDING = 1e-12
@@ -170,10 +173,10 @@ def _folder_differs(folder: Path, spec: RunSpec, manifest: Manifest) -> Iterator
             yield f"expected {name} in manifest.json, found none"
     if not manifest.complete:
         return
-    known = {*manifest.files, "manifest.json", "log.jsonl", ".lock"}
+    known = {*manifest.files, "manifest.json", "log.jsonl", TRAINING, "metrics.csv", ".lock"}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
-        if path.is_file() and name not in known and not name.startswith("checkpoint/"):
+        if path.is_file() and name not in known and not name.startswith(_FOLDERS):
             yield f"found {name}, which no run wrote"
     for name, expected in manifest.files.items():
         found = (folder / name).stat().st_size

@@ -30,6 +30,12 @@ from onward.results.read import (
     read_stored_spec,
 )
 from onward.results.schema import Cost, Environment, Manifest, Point, Progress, RunSpec, Score
+from onward.results.training import (
+    TrainingRecord,
+    append_training,
+    sync_training,
+    truncate_training,
+)
 from onward.types import Rows
 
 TRACEBACK = "error.txt"
@@ -114,6 +120,18 @@ class RunFolder:
         line = {"time": datetime.now(UTC).isoformat(), "event": event, **facts}
         with storage(self.path), (self.path / "log.jsonl").open("a") as file:
             file.write(json.dumps(line) + "\n")
+
+    def add_training(self, records: Sequence[TrainingRecord]) -> None:
+        """Append training metrics."""
+        append_training(self.path, records)
+
+    def sync_training(self) -> int:
+        """Make the training metrics durable, and return their size."""
+        return sync_training(self.path)
+
+    def resume_training(self, size: int) -> None:
+        """Remove the training metrics that were appended after a checkpoint."""
+        truncate_training(self.path, size)
 
     def checkpoint(
         self, progress: Progress, held: Rows, save_learner: Callable[[Path], None]

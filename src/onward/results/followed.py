@@ -1,7 +1,7 @@
 """A run folder as seen by a process that does not write to it: of several, only rank 0 does."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from onward import distributed
 from onward.errors import OnwardError
 from onward.results.folder import RunFolder, open_folder
 from onward.results.schema import Cost, Environment, Point, Progress, RunSpec, Score
+from onward.results.training import TrainingRecord
 from onward.types import Rows
 
 
@@ -45,6 +46,16 @@ class FollowedFolder:
 
     def log(self, event: str, **facts: Any) -> None:
         """Note nothing."""
+
+    def add_training(self, records: Sequence[TrainingRecord]) -> None:
+        """Write nothing: the other process records the training."""
+
+    def sync_training(self) -> int:
+        """Return nothing's size."""
+        return 0
+
+    def resume_training(self, size: int) -> None:
+        """Remove nothing."""
 
     def checkpoint(
         self, progress: Progress, held: Rows, save_learner: Callable[[Path], None]

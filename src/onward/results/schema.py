@@ -9,6 +9,9 @@
 ``predictions/i.parquet`` the decisions after period i: test, tested_on, id, target, decision
 ``cost.json``             `Cost`, once the run is complete
 ``log.jsonl``             what happened when, for people; never read back, not in the manifest
+``training.jsonl``        metrics of training steps and epochs (`onward.results.training`); no
+                          result is computed from it, and it is not in the manifest
+``metrics.csv``, ...      what loggers write (`onward.loggers`), not in the manifest
 ``error.txt``             the traceback of the last failure, until the run is complete
 ``checkpoint/``           the newest state of the learner and the loop
 ``manifest.json``         `Manifest`: size and hash of everything above that is committed
@@ -255,6 +258,18 @@ class Cost(Stored):
         return {**found, **unknown}
 
 
+class TrainingProgress(Stored):
+    """The training metrics at a checkpoint: how many bytes there are, and an epoch under way.
+
+    ``sums`` has the sum and the number of the values of each name in the steps of that epoch, and
+    ``lr`` the learning rate of the last one; None between two epochs.
+    """
+
+    size: int = 0
+    sums: dict[str, tuple[float, int]] = Field(default_factory=dict)
+    lr: float | None = None
+
+
 class Progress(Stored):
     """Where the loop is: `learned` samples of `period` are behind it, and maybe part of a call."""
 
@@ -264,6 +279,7 @@ class Progress(Stored):
     spent: dict[str, float] = Field(default_factory=dict)
     totals: dict[str, int] = Field(default_factory=dict)
     cost: Cost = Cost()
+    training: TrainingProgress = TrainingProgress()
 
     @property
     def periods_before(self) -> int:

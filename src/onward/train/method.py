@@ -189,11 +189,14 @@ class Batch:
     def log(self, name: str, value: Any) -> None:
         """Log a number of this batch, such as a part of the loss.
 
-        Its mean over the steps of a call is in the run's ``log.jsonl`` and in `Event.metrics`.
-        A tensor is read at the end of the call: logging does not wait for the device.
+        It is in the run's training metrics (``training.jsonl``), step by step and as the mean of
+        each epoch, and goes to loggers such as TensorBoard. Its mean over a call of `learn` is in
+        ``log.jsonl`` and in `Event.metrics`.
+        A tensor is read some seconds later: logging does not wait for the device.
         """
         if hasattr(value, "detach"):
-            value = value.detach()
+            # A copy: it is read later, and the method may change its tensor until then.
+            value = value.detach().clone()
         if getattr(value, "numel", lambda: 1)() != 1 or isinstance(value, str):
             found = f"the shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)
             raise OnwardError(f"expected one number to log as {name!r}, found {found}")

@@ -1,6 +1,7 @@
 """Several calls of `learn` at once: those that see the same batches read them once."""
 
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import torch
 
@@ -131,7 +132,10 @@ class _SharedRuns:
         for done, (trainer, copies) in zip(before, self._copies.items(), strict=True):
             for copy in copies:
                 if trainer.done > done:
-                    copy.copy_step(trainer)
+                    try:
+                        copy.copy_step(trainer, len(whole.positions))
+                    except Exception as error:  # noqa: BLE001 (`failure` returns it)
+                        copy.fail(error)
                 else:  # a step that is the same for all of them fails for all of them
                     copy.failed = trainer.failed
 
@@ -162,6 +166,8 @@ class _ProbeRuns:
         used = slice(num_new) if self._runs[0].training.separate_replay else slice(None)
         self.bank.forward(inputs[used])
         finished = self._task_losses(targets[used])
+        losses = dict(finished)
+        logged: dict[int, dict[str, Any]] = {}
         changed: list[tuple[Trainer, Batch]] = []
         for number, run in enumerate(self._runs):
             if run.failed or (number in finished and number not in self._need_batch):
@@ -174,6 +180,8 @@ class _ProbeRuns:
                         loss = require_scalar(run.method.compute_loss(batch))
                     if run.check_finite(loss):
                         self.bank.backward(number, loss)
+                    losses[number] = loss.detach()
+                logged[number] = batch.logged
                 changed.append((run, batch))
             except Exception as error:  # noqa: BLE001 (`failure` returns it)
                 run.fail(error)
@@ -184,6 +192,9 @@ class _ProbeRuns:
                     run.after_backward(batch)
                 except Exception as error:  # noqa: BLE001 (`failure` returns it)
                     run.fail(error)
+        for number, run in enumerate(self._runs):
+            if run.failed is None:
+                run.record(losses[number], lrs[number], logged.get(number, {}), len(rows))
         self._update(lrs)
 
     def _lr(self, run: Trainer) -> float:
@@ -194,18 +205,18 @@ class _ProbeRuns:
             run.fail(error)
             return 0.0
 
-    def _task_losses(self, targets: torch.Tensor) -> set[int]:
-        """Compute losses and gradients of runs with the task's loss, and return which these are."""
+    def _task_losses(self, targets: torch.Tensor) -> dict[int, torch.Tensor]:
+        """Compute losses and gradients of runs with the task's loss; return the losses by run."""
         if self._task is None or not self._with_task_loss:
-            return set()
+            return {}
         try:
             losses = self.bank.backward_of_heads(self._task, targets)
         except Exception:  # noqa: BLE001 (each run then meets the error by itself)
-            return set()
+            return {}
         for number in self._with_task_loss:
             if self._runs[number].failed is None:
                 self._runs[number].check_finite(losses[number])
-        return self._with_task_loss
+        return {number: losses[number] for number in self._with_task_loss}
 
     def _update(self, lrs: Sequence[float]) -> None:
         """Take the optimizer steps of all runs that have not failed."""

@@ -14,7 +14,7 @@ from onward.distributed import contained
 from onward.errors import BudgetSpentError, DivergedError
 from onward.models.device import explained
 from onward.models.model import Model
-from onward.models.probe_bank import Slot, bank_key
+from onward.models.probe_bank import Slot, bank_key, is_linear_probe
 from onward.models.sync_batchnorm import SyncBatchNormMode
 from onward.seeds import Draws, draws
 from onward.train.data_parallel import DataParallel
@@ -22,6 +22,7 @@ from onward.train.loading import BatchReader, BatchSampler, batches, to_device
 from onward.train.method import Batch, Method, TrainingSet, WholeBatch, require_scalar
 from onward.train.optimizers import ModelOptimizer
 from onward.train.recipe import Recipe
+from onward.train.training_log import TrainingLog
 from onward.train.validation import Validation
 from onward.train.weights import WeightAverage
 
@@ -107,6 +108,15 @@ class Trainer:
         self._macs_per_sample = model.macs * training.forward_passes
         # Of each name that a method logs, the sum and the number of steps.
         self._logged: dict[str, tuple[Any, int]] = {n: (t, c) for n, (t, c) in logged.items()}
+        self.log = budget.training_log or TrainingLog()
+        self.log.begin(
+            done,
+            self.total,
+            self.sampler.per_epoch,
+            totals=budget.totals,
+            parameters=model.parameters,
+            is_probe=is_linear_probe(model),
+        )
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -176,16 +186,19 @@ class Trainer:
                 loss = require_scalar(self.method.compute_loss(batch))
                 if not self.check_finite(loss):
                     return
-                loss = self.scaler.scale(loss)
                 if self._parallel is None:
-                    loss.backward()  # type: ignore[no-untyped-call]
+                    self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
                 else:
-                    self._parallel.backward(loss * whole.loss_weight)
+                    loss = loss * whole.loss_weight
+                    self._parallel.backward(self.scaler.scale(loss))
             if is_finite := self.optimizer.unscale(self.scaler):
                 self.after_backward(batch)
             else:
                 batch.log("skipped_steps", 1.0)
                 self._log(batch)
+        if self._parallel is not None:
+            loss = distributed.all_reduce(loss)[0] / distributed.world_size()
+        self.record(loss.detach(), lr, batch.logged, len(whole.positions))
         if is_finite:
             self.optimizer.step(lr)
         self.finish_step()
@@ -213,13 +226,25 @@ class Trainer:
             total, count = self._logged.get(name, (0.0, 0))
             self._logged[name] = total + value, count + 1
 
+    def record(
+        self, loss: torch.Tensor, lr: float, logged: Mapping[str, Any], samples: int
+    ) -> None:
+        """Record a step before its optimizer step, see `TrainingLog`."""
+        if not self.log.enabled:
+            return
+        try:
+            self.log.step(loss, lr, logged, samples)
+        except Exception as error:  # noqa: BLE001 (`failure` returns it)
+            self.fail(error)
+
     def finish_step(self) -> None:
         """Do what follows the optimizer step."""
         if self._average is not None:
             self._average.update(self.model)
         self.done += 1
         if self.done % self.sampler.per_epoch == 0:
-            self.validation.evaluate()
+            scores = self.validation.evaluate()
+            self.log.end_epoch(**scores)
         self._save()
 
     def spend(self, whole: WholeBatch) -> None:
@@ -303,15 +328,18 @@ class Trainer:
             )
         )
 
-    def copy_step(self, other: "Trainer") -> None:
-        """Copy the step of another one that makes the same updates."""
+    def copy_step(self, other: "Trainer", samples: int) -> None:
+        """Copy the step of another one that makes the same updates, on so many samples."""
         for mine, others in zip(self._tensors, other._tensors, strict=True):
             for name, values in others.items():
                 mine[name].copy_(values)
         self.optimizer.copy_state(other.optimizer)
         if self.scaler.is_enabled():
             self.scaler.load_state_dict(other.scaler.state_dict())
+        self.log.repeat(other.log, self.lr, samples)
         self.done += 1
+        if self.done % self.sampler.per_epoch == 0:
+            self.log.end_epoch()
         self._save()
 
     @property

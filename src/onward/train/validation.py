@@ -78,10 +78,10 @@ class Validation(Saved):
         """The multiply-accumulates of one evaluation."""
         return self._model.macs * len(self._view) if self.asked else 0
 
-    def evaluate(self) -> None:
-        """Score the model as it is now."""
+    def evaluate(self) -> dict[str, float]:
+        """Score the model as it is now, and return the score by its name; nothing if not asked."""
         if not self.asked:
-            return
+            return {}
         self._budget.spend(macs=self.macs)
         average = self._average
         with contextlib.nullcontext() if average is None else average.applied(self._model):
@@ -90,6 +90,7 @@ class Validation(Saved):
                 self._best, self._weights = score, snapshot(self._model)
         if self._recipe.patience is not None:
             self._wait(score, self._recipe.patience)
+        return {f"validation_{self._task.headline}": score}
 
     def restore_best(self) -> bool:
         """Give the model the weights of its best epoch, where they are kept; return whether."""
