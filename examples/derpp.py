@@ -33,8 +33,7 @@ class DERpp(Method):
 
     def compute_loss(self, batch):
         task, new, outputs, targets = self.setting.task, batch.num_new, batch.outputs, batch.targets
-        seen = batch.gather(torch.from_numpy(batch.positions[:new]))
-        self._logits[seen] = batch.gather(outputs[:new]).cpu()
+        self._logits[batch.gather(batch.positions[:new])] = batch.gather(outputs[:new]).cpu()
         loss = task.loss(outputs[:new], targets[:new])
         if batch.is_replay.any():
             half = (new + len(outputs)) // 2

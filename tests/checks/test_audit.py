@@ -57,9 +57,13 @@ def test_reading_a_file_that_was_opened_before_is_noted(audit: Audit, data: Path
         assert names(audit) == [("points.npy", False)]
 
 
-def test_any_other_file_counts_too(audit: Audit, tmp_path: Path) -> None:
+def test_any_other_file_that_is_read_counts_too(audit: Audit, tmp_path: Path) -> None:
+    """A log that is only written does not: what is written can be read back, which counts."""
     with audit.on("learning"):
         (tmp_path / "notes.txt").write_text("x")
+    assert names(audit) == []
+    with audit.on("predicting"):
+        (tmp_path / "notes.txt").read_text()
     assert names(audit) == [("notes.txt", True)]
 
 
@@ -129,10 +133,12 @@ def test_data_counts_even_where_packages_are_installed() -> None:
 
 def test_threads_that_ran_before_are_not_the_learners(tmp_path: Path) -> None:
     go, done = threading.Event(), threading.Event()
+    for name in ("stranger.txt", "helper.txt"):
+        (tmp_path / name).write_text("x")
 
     def stranger() -> None:
         go.wait()
-        (tmp_path / "stranger.txt").write_text("x")
+        (tmp_path / "stranger.txt").read_text()
         done.set()
 
     thread = threading.Thread(target=stranger)
@@ -141,7 +147,7 @@ def test_threads_that_ran_before_are_not_the_learners(tmp_path: Path) -> None:
     with audit.on("learning"):
         go.set()
         done.wait()
-        helper = threading.Thread(target=(tmp_path / "helper.txt").write_text, args=("x",))
+        helper = threading.Thread(target=(tmp_path / "helper.txt").read_text)
         helper.start()
         helper.join()
     thread.join()

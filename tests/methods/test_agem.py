@@ -91,7 +91,8 @@ def assert_reference_is_that_of_the_whole_memory(
     for parameter in parameters:  # of the new samples: no part of the reference
         parameter.grad = torch.ones_like(parameter)
     with torch.no_grad():  # as in training
-        begun(task)._reference_gradient(model, inputs, targets)
+        batch = Batch(model, inputs, None, targets, 0, np.arange(len(inputs)))
+        begun(task)._reference_gradient(batch)
     for name, parameter, gradient in zip(names, parameters, expected, strict=True):
         assert parameter.grad is not None, name
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-6)

@@ -13,7 +13,7 @@ from onward.checks.device_runs import interrupted, largest_difference, same_bits
 from onward.errors import OnwardError
 from onward.hardware import Hardware
 
-TOLERANCES = {"fp64": 1e-6, "fp32": 0.001, "fp16": 0.02, "bf16": 0.05}
+TOLERANCES = {"fp32": 0.001, "fp16": 0.02, "bf16": 0.05, "fp64": 1e-6}
 """By precision: the largest difference from fp32 on the CPU, as a share of the largest output."""
 
 # How much more than repeats a resumed run may differ, where repeats are not bit-identical.

@@ -194,7 +194,8 @@ class _Stop:
 
     def watch(self, event: Event) -> None:
         """Note which period is learned."""
-        self._learning = event.kind == "learning" and event.period == _INTERRUPTED
+        if event.kind != "training":
+            self._learning = event.kind == "learning" and event.period == _INTERRUPTED
 
     def save(self) -> None:
         """Stop, unless this is the first checkpoint of the call."""

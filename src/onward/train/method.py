@@ -174,11 +174,16 @@ class Batch:
         weight = samples * self.whole.world_size / float(every)
         return loss * (weight / self.whole.loss_weight)
 
-    def gather(self, rows: "torch.Tensor") -> "torch.Tensor":
+    def gather(self, rows: Any) -> Any:
         """Return rows of all processes in the order of the whole batch, without gradients.
 
-        `rows` are those of the first samples of this process: all of them, or the new ones.
+        `rows`, a tensor or an array, are those of the first samples of this process: of all of
+        them, or of the new ones.
         """
+        if isinstance(rows, np.ndarray):
+            import torch  # loaded when it is needed
+
+            return self.gather(torch.from_numpy(rows)).numpy()
         rows = rows.detach()
         if self.whole is None or not self.whole.shared:
             return rows
