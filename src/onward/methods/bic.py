@@ -95,7 +95,9 @@ class BiC(ICaRLCNN):
             budget.spend(macs=model.macs * len(held_out))
             inputs = torch.from_numpy(np.array(held_out.inputs())).to(model.device)
             targets, old = torch.tensor(held_out.labels), self._teacher.classes
-            alpha, beta = correction(model.predict(inputs).cpu(), targets, old, self.setting.task)
+            # In double precision, so that the same sums in another order end at the same alpha.
+            outputs = model.predict(inputs).cpu().double()
+            alpha, beta = correction(outputs, targets, old, self.setting.task)
             rows = model.class_rows
             rows["head.weight"][old:] *= alpha
             rows["head.bias"][old:] *= alpha
@@ -110,13 +112,13 @@ def correction(outputs: "Tensor", targets: "Tensor", old: int, task: Task) -> "t
     """
     import torch  # loaded when it is needed
 
-    numbers = torch.tensor([1.0, 0.0], requires_grad=True)
+    numbers = torch.tensor([1.0, 0.0], dtype=outputs.dtype, requires_grad=True)
     lbfgs: Any = torch.optim.LBFGS([numbers], max_iter=_MAX_STEPS, line_search_fn="strong_wolfe")
 
     def loss() -> "Tensor":
         alpha, beta = numbers
         corrected = torch.cat([outputs[:, :old], alpha * outputs[:, old:] + beta], 1)
-        ridge = _RIDGE * (numbers - torch.tensor([1.0, 0.0])).square().sum()
+        ridge = _RIDGE * (numbers - numbers.new_tensor([1.0, 0.0])).square().sum()
         value: Tensor = task.loss(corrected, targets) + ridge
         lbfgs.zero_grad()
         value.backward()  # type: ignore[no-untyped-call]
