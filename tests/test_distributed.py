@@ -91,6 +91,8 @@ def test_shares_of_a_batch_cover_it_once_and_their_weights_make_its_mean(
         assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
+# Samples that a process reads beside its share, at most: a batch.
+READ_BESIDE = 16
 FAMILIES = ("linear", "mlp", "resnet18", "small_rcnn", "clip_small")
 METHODS = ("finetune", "er", "ewc", "lwf", "agem", "lucir", "derpp")
 # LUCIR and DER++ are about outputs of classes.
@@ -117,6 +119,10 @@ def _require_same_training(
             np.testing.assert_allclose(
                 shared[name], values, rtol=tolerance, atol=tolerance, err_msg=name
             )
+        elif "/read" in name:
+            # Every process reads its share, of training and of every test, and no more than a
+            # batch beside: of exemplars, or where there are fewer replayed samples than processes.
+            assert shared[name].max() <= values[0] / len(shared[name]) + READ_BESIDE, name
         elif "/scores" not in name:  # two candidates that tie but for rounding may change places
             assert shared[name] == values, name
     assert all(alone[f"{pair}/iterations"] >= 20 for pair in pairs)

@@ -95,19 +95,15 @@ def gather(own: "Tensor", counts: list[int]) -> "list[Tensor]":
 
     Gradients flow back to the processes that the rows come from, where rows require gradients.
     """
-    import torch
-    from torch import distributed
-    from torch.distributed.nn import functional
-
     if world_size() == 1:
         return [own]
+    import torch
+
+    from onward.collectives import AllGather
+
     padded = torch.cat([own, own.new_zeros(max(counts) - len(own), *own.shape[1:])])
     with _collective():
-        if torch.is_grad_enabled() and own.requires_grad:
-            every = functional.all_gather(padded)  # type: ignore[no-untyped-call]
-        else:
-            every = [torch.empty_like(padded) for _ in counts]
-            distributed.all_gather(every, padded.contiguous())
+        every: Tensor = AllGather.apply(padded)  # type: ignore[no-untyped-call]
     return [rows[:count] for rows, count in zip(every, counts, strict=True)]
 
 

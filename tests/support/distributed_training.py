@@ -21,6 +21,7 @@ from onward.checks.tiny_boxes import tiny_boxes
 from onward.checks.tiny_pairs import tiny_pairs
 from onward.turns import Event
 from onward.types import Benchmark
+from onward.view import Reader
 
 DERPP = str(Path(__file__).parents[2] / "examples" / "derpp.py") + ":DERpp"
 SGD = {"optimizer": "sgd", "momentum": 0.9, "grad_clip_norm": None, "weight_decay": 1e-4}
@@ -45,7 +46,7 @@ def benchmark(family: str, precision: str) -> Benchmark:
         changes |= {"max_steps": 8, "batch_size": 7}
     elif family == "small_rcnn":
         made = tiny_boxes()
-        changes |= {"epochs": 4, "first_epochs": None, "batch_size": 4}
+        changes |= {"epochs": 8, "first_epochs": None, "batch_size": 5}
     else:
         made = tiny_benchmark("iid", model=family)
         # 54 samples a period: batches of 16 and of 6.
@@ -58,7 +59,24 @@ def benchmark(family: str, precision: str) -> Benchmark:
     return retrained(made, changes)
 
 
+READ = [0]
+"""How many samples this process has read."""
+
+
+def count_reads() -> None:
+    """Count the samples that are read in this process."""
+    for name in ("read", "read_part"):
+        method = getattr(Reader, name)
+
+        def counted(self: Reader, where: Any, *, method: Any = method, **options: Any) -> Any:
+            READ[0] += len(self._readable()[where])
+            return method(self, where, **options)
+
+        setattr(Reader, name, counted)
+
+
 def main(out: str, precision: str, *pairs: str) -> None:
+    count_reads()
     found: dict[str, Any] = {}
     for pair in pairs:
         family, _, method = pair.partition(":")
@@ -72,12 +90,14 @@ def main(out: str, precision: str, *pairs: str) -> None:
         made = benchmark(family, precision)
         if method == DERPP:
             made = retrained(made, EVEN)
+        READ[0] = 0
         record = onward.run(made, method, options=OPTIONS.get(method), watch=watch)
         assert record.cost is not None
         weights = last[0]._model.state_dict()
         found |= {f"{pair}/weights/{name}": values.numpy() for name, values in weights.items()}
         scores = [value for score in record.scores for value in score.scores.values()]
         found[f"{pair}/scores"] = np.array([np.nan if v is None else v for v in scores])
+        found[f"{pair}/read"] = np.array(distributed.all_counts(READ[0]))
         found[f"{pair}/iterations"] = np.array(record.cost.iterations)
         found[f"{pair}/macs"] = np.array(record.cost.macs)
         found[f"{pair}/samples"] = np.array(record.cost.samples)

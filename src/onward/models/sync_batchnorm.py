@@ -15,6 +15,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from onward import distributed
+from onward.collectives import AllReduce
 
 _ARGUMENTS = ("input", "running_mean", "running_var", "weight", "bias")
 _OPTIONS = {"training": False, "momentum": 0.1, "eps": 1e-5}
@@ -58,8 +59,7 @@ class SyncBatchNormMode(TorchFunctionMode):
 
 
 def _synchronized(given: Mapping[str, Any]) -> torch.Tensor:
-    # Loaded when it is needed: torch is not always built with it.
-    all_reduce: Any = importlib.import_module("torch.distributed.nn.functional").all_reduce
+    all_reduce: Any = AllReduce.apply
     inputs: torch.Tensor = given["input"]
     axes = [0, *range(2, inputs.ndim)]
     shape = [1, -1, *[1] * (inputs.ndim - 2)]

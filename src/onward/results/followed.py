@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from onward import distributed
-from onward.errors import OnwardError
 from onward.results.folder import RunFolder, open_folder
 from onward.results.schema import Cost, Environment, Point, Progress, RunSpec, Score
 from onward.results.training import TrainingRecord
@@ -75,14 +74,15 @@ def open_for_all(
     written: list[RunFolder] = []
     with contextlib.ExitStack() as stack:
 
-        def opened() -> tuple[str, FollowedFolder]:
+        def opened() -> FollowedFolder:
             written.append(stack.enter_context(open_folder(out, spec, environment, on_wait)))
-            return spec.hash, FollowedFolder.of(written[0])
+            return FollowedFolder.of(written[0])
 
-        asked, followed = distributed.broadcast(opened)
-        if asked != spec.hash:
-            raise OnwardError(
-                f"expected all processes to make the same run, found {spec.hash} beside {asked}. "
-                "Start all of them with the same command, data and version"
-            )
+        versions = {"python": environment.python, "onward": environment.onward}
+        distributed.require_equal(
+            (spec.hash, versions | environment.packages),
+            "expected all processes to make the same run, found another one in some. Start all of "
+            "them with the same command and data, and the same versions of all packages",
+        )
+        followed = distributed.broadcast(opened)
         yield written[0] if written else followed

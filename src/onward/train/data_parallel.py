@@ -1,11 +1,20 @@
 """Training by several processes: each has some of a batch, and gradients are averaged."""
 
+import inspect
+from typing import Any
+
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from onward import distributed
 from onward.errors import OnwardError
 from onward.models.model import Model
+
+# Buffers are those of the whole batch in every process. Older versions of torch have another name.
+_NAMES = inspect.signature(DistributedDataParallel).parameters
+_OWN_BUFFERS: dict[str, Any] = {
+    "forward_sync_buffers" if "forward_sync_buffers" in _NAMES else "broadcast_buffers": False
+}
 
 
 class DataParallel:
@@ -27,8 +36,7 @@ class DataParallel:
         if self._is_first:
             return self._model(inputs)
         if self._ddp is None:
-            # Buffers are those of the whole batch in every process.
-            self._ddp = DistributedDataParallel(self._model, broadcast_buffers=False)
+            self._ddp = DistributedDataParallel(self._model, **_OWN_BUFFERS)
         try:
             return self._ddp(inputs)
         except RuntimeError as error:

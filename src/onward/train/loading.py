@@ -360,10 +360,13 @@ class BatchReader:
         self._augment, self._key = augment, key
         if augment != "none":
             require_augmentable(self._reader, augment)
-        keeps = training.replays_all and augment == "none" and distributed.world_size() == 1
-        self._kept = training.replay if keeps else 0
-        self._size = batch_size
+        self._keeps = training.replays_all and augment == "none"
+        self._size, self._replay = batch_size, training.replay
         self._buffer: Array | None = None
+        # By first position and number: replayed samples of this process that are read already. It
+        # has others where the number of new samples of a batch is not divisible by the processes.
+        self._memories: dict[tuple[int, int], Array] = {}
+        self._in_buffer: tuple[int, int] | None = None
 
     @property
     def in_memory(self) -> bool:
@@ -375,7 +378,7 @@ class BatchReader:
         found = self(*step_and_batch)
         tensor = torch.from_numpy(found if found.dtype.names is None else as_bytes(found))
         # A worker's batch is sent by another thread, while the buffer may be written to again.
-        return tensor.clone() if self._kept and get_worker_info() is not None else tensor
+        return tensor.clone() if self._keeps and get_worker_info() is not None else tensor
 
     def __call__(self, step: int, whole: WholeBatch) -> Array:
         """Return the inputs of this process's samples of a batch."""
@@ -383,21 +386,34 @@ class BatchReader:
         positions = whole.positions[indices]
         if self._augment != "none":
             return augmented(self._reader, positions, self._augment, (*self._key, step), indices)
-        if not self._kept:
+        if not self._keeps:
             inputs = self._reader.read(positions, out=self._buffer)
             if self._buffer is None or len(inputs) > len(self._buffer):
                 self._buffer = aligned(inputs.shape, inputs.dtype)
             return inputs
-        new, kept = positions[: -self._kept], positions[-self._kept :]
-        if self._buffer is None:
-            memory = self._reader.read(kept)
-            self._buffer = aligned((self._size + len(memory), *memory.shape[1:]), memory.dtype)
-            self._buffer[self._size :] = memory
-        place = self._buffer[self._size - len(new) : self._size]
+        new, kept = positions[: whole.own_new], positions[whole.own_new :]
+        buffer, end = self._with_memory(kept, keep=whole.shared), self._size + len(kept)
+        place = buffer[self._size - len(new) : self._size]
         inputs = self._reader.read(new, out=place)
         if not np.may_share_memory(inputs, place):
             place[...] = inputs
-        return self._buffer[self._size - len(new) :]
+        return buffer[self._size - len(new) : end]
+
+    def _with_memory(self, positions: Rows, *, keep: bool) -> Array:
+        """Return the buffer with these replayed samples behind the place of the new ones."""
+        name = int(positions[0]), len(positions)
+        if self._buffer is None or name != self._in_buffer:
+            memory = self._memories.get(name)
+            if memory is None:
+                memory = self._reader.read(positions)
+                if keep:
+                    self._memories[name] = memory
+            if self._buffer is None:
+                shape = self._size + self._replay, *memory.shape[1:]
+                self._buffer = aligned(shape, memory.dtype)
+            self._buffer[self._size : self._size + len(positions)] = memory
+            self._in_buffer = name
+        return self._buffer
 
     def labels(self, step: int, whole: WholeBatch, labels: Any, width: int) -> Any:
         """Return the labels of a step; boxes are mirrored with their images, which are so wide."""
