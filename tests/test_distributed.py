@@ -164,7 +164,7 @@ def test_the_command_makes_one_run_and_says_how_many_made_it(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_run_that_lost_a_process_ends_and_goes_on(tmp_path: Path) -> None:
+def test_a_run_that_lost_a_process_ends_and_is_resumed_by_three(tmp_path: Path) -> None:
     whole, out = tmp_path / "whole", tmp_path / "out"
     command = [*CLEAR, "--method", "er", "--checkpoint-seconds", "0.3", "--out"]
     assert _ended(sys.executable, *command, whole).returncode == 0
@@ -178,12 +178,40 @@ def test_a_run_that_lost_a_process_ends_and_goes_on(tmp_path: Path) -> None:
         # One of them is lost: torchrun ends the other one and itself.
         os.kill(int(workers[lost]), signal.SIGKILL)
         assert process.wait() != 0
-    done = _ended(*TWO, *command, out)
+    done = _ended(*TORCHRUN, "3", *command, out)
     assert done.returncode == 0, done.stderr
     (folder,) = find_folders(out)
     log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-    assert [line["processes"] for line in log if line["event"] == "resumed"] == [2, 2]
+    assert [line["processes"] for line in log if line["event"] == "resumed"] == [2, 3]
     np.testing.assert_allclose(_scores(out), _scores(whole), atol=2e-3)
+
+
+@pytest.mark.slow
+def test_a_process_that_hangs_ends_the_run_within_two_minutes(tmp_path: Path) -> None:
+    command = [*TWO, *CLEAR, "--method", "er", "--training", "epochs=2000", "--out", str(tmp_path)]
+    process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while not [*tmp_path.glob("*/*/*/training.jsonl")]:
+        assert process.poll() is None
+        time.sleep(0.1)
+    stopped = int(children.read_text().split()[1])
+    os.kill(stopped, signal.SIGSTOP)
+    began = time.monotonic()
+    try:
+        _, errors = process.communicate(timeout=180)
+    finally:
+        os.kill(stopped, signal.SIGKILL) if process.poll() is None else None
+    assert process.returncode != 0
+    assert time.monotonic() - began < 120
+    assert errors.count("found no sign of process 1 for 60 seconds") == 1
+
+
+@pytest.mark.slow
+def test_more_processes_than_samples_of_a_batch_are_warned_of(tmp_path: Path) -> None:
+    training = ("--training", "batch_size=1", "--training", "epochs=1", "--budget", "iterations=4")
+    done = _ended(*TWO, *CLEAR, "--method", "er", *training, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert " ".join(done.stderr.split()).count("fewer than the 2 processes") == 1
 
 
 def _tested(out: Path) -> list[int]:

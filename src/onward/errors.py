@@ -39,6 +39,10 @@ class LockWarning(UserWarning):
     """A file system does not keep two processes from writing the same folder."""
 
 
+class SmallBatchWarning(UserWarning):
+    """Batches have fewer samples than there are processes to share them out among."""
+
+
 class LearningRateWarning(UserWarning):
     """An optimizer was chosen, and the learning rate is still the one of another optimizer."""
 

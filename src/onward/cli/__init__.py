@@ -10,7 +10,7 @@ import typer
 from onward import __version__
 from onward.cli.group import Group, typer_app
 from onward.cli.voice import one_voice
-from onward.errors import LearningRateWarning, LockWarning
+from onward.errors import LearningRateWarning, LockWarning, SmallBatchWarning
 
 _COMMANDS = Group(
     "Continual learning on data that moves in time: train today, be right tomorrow.",
@@ -95,7 +95,7 @@ def _format_warning(
     line: str | None = None,
 ) -> str:
     """Return a warning of Onward as one line, and any other as Python formats it."""
-    if issubclass(category, LockWarning | LearningRateWarning):
+    if issubclass(category, LockWarning | LearningRateWarning | SmallBatchWarning):
         return f"Warning: {message}\n"
     return _python_format(message, category, filename, lineno, line)
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from functools import partial
@@ -13,7 +14,7 @@ import torch
 from onward import distributed
 from onward.budget import Budget, working
 from onward.distributed import contained
-from onward.errors import DamagedFolderError, OnwardError
+from onward.errors import DamagedFolderError, OnwardError, SmallBatchWarning
 from onward.models import MODELS, find_model
 from onward.models.classifier import HEADS
 from onward.models.device import require_precision, resolve_device
@@ -147,6 +148,15 @@ class GradientLearner:
                 f"found {type(training).__name__}. Return TrainingSet(view, epoch=len(view))"
             )
         model = self._model_for(training.view)
+        batch = training.batch or self._recipe.batch_size
+        if min(batch, training.epoch) < (size := distributed.world_size()):
+            warnings.warn(
+                f"batches have {min(batch, training.epoch)} new samples, fewer than the {size} "
+                "processes of this run: each process computes whole batches. Use fewer processes, "
+                "or a larger batch size",
+                SmallBatchWarning,
+                stacklevel=2,
+            )
         if before is None:
             self.method.init_weights(model, self._generator())
             kept = self._average if self._recipe.keep_optimizer_state else None
