@@ -33,15 +33,19 @@ class DERpp(Method):
 
     def compute_loss(self, batch):
         task, new, outputs, targets = self.setting.task, batch.num_new, batch.outputs, batch.targets
-        self._logits[batch.gather(batch.positions[:new])] = batch.gather(outputs[:new]).cpu()
+        logits = batch.gather(outputs[:new], "new").cpu()
+        self._logits[batch.gather(batch.positions[:new], "new")] = logits
         loss = task.loss(outputs[:new], targets[:new])
         if batch.is_replay.any():
             half = (new + len(outputs)) // 2
             stored = torch.from_numpy(self._logits[batch.positions[new:half]]).to(outputs.device)
             # A class that was unknown when a sample was stored has no logit to match.
             stored = stored.where(~stored.isnan(), outputs[new:half].detach())
-            loss = loss + self.alpha * mse_loss(outputs[new:half], stored)
-            loss = loss + self.beta * task.loss(outputs[half:], targets[half:])
+            loss = (
+                loss
+                + self.alpha * mse_loss(outputs[new:half], stored)
+                + self.beta * task.loss(outputs[half:], targets[half:])
+            )
         return loss
 
     def on_learn_end(self, model, new, budget):

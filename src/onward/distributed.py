@@ -5,6 +5,7 @@ it; the samples of each batch are shared out. The main process, rank 0, writes t
 prints. In a run of one process every function here returns at once.
 """
 
+import atexit
 import contextlib
 import functools
 import os
@@ -29,6 +30,8 @@ _COLLECTIVE_TIMEOUT = timedelta(days=1)
 _RENDEZVOUS_TIMEOUT = timedelta(minutes=15)
 _HEARTBEAT_SECONDS, _LOST_AFTER_SECONDS = 5.0, 60.0
 _FINISHED = b"finished"
+# What gloo and NCCL say when another process is gone.
+_LOST_PEER = ("onnection closed", "onnection reset", "onnection refused", "roken pipe", "aborted")
 # Whether the batch of the step at hand is shared out.
 _SHARING: ContextVar[bool] = ContextVar("sharing", default=False)
 
@@ -102,7 +105,7 @@ def gather(own: "Tensor", counts: list[int]) -> "list[Tensor]":
     from onward.collectives import AllGather
 
     padded = torch.cat([own, own.new_zeros(max(counts) - len(own), *own.shape[1:])])
-    with _collective():
+    with collective():
         every: Tensor = AllGather.apply(padded)  # type: ignore[no-untyped-call]
     return [rows[:count] for rows, count in zip(every, counts, strict=True)]
 
@@ -117,14 +120,19 @@ def all_counts(own: int) -> list[int]:
     return found
 
 
-def gather_batch(own: "Tensor", samples: int) -> "Tensor":
-    """Return the rows of a batch that is shared out, in order; each process has every n-th."""
+def gather_batch(own: "Tensor", part: range) -> "Tensor":
+    """Return some rows of a batch that is shared out, in order.
+
+    `part` has the indices of these rows in the whole batch, and `own` those of this process, which
+    has every n-th of the batch.
+    """
     import torch
 
     size = world_size()
-    counts = [len(range(number, samples, size)) for number in range(size)]
-    order = torch.cat([torch.arange(number, samples, size) for number in range(size)])
-    return torch.cat(gather(own, counts))[order.argsort().to(own.device)]
+    of_process = [[index for index in part if index % size == number] for number in range(size)]
+    rows = torch.cat(gather(own, [len(indices) for indices in of_process]))
+    order = torch.tensor([index for indices in of_process for index in indices]).argsort()
+    return rows[order.to(own.device)]
 
 
 def gather_contiguous(own: "Tensor", samples: int) -> "Tensor":
@@ -146,7 +154,7 @@ def all_reduce(*tensors: "Tensor") -> "list[Tensor]":
     if world_size() == 1 or not tensors:
         return [*tensors]
     flat = torch.cat([tensor.detach().flatten() for tensor in tensors])
-    with _collective():
+    with collective():
         distributed.all_reduce(flat)
     pieces = torch.split(flat, [tensor.numel() for tensor in tensors])
     return [piece.view(tensor.shape) for piece, tensor in zip(pieces, tensors, strict=True)]
@@ -164,7 +172,7 @@ def broadcast(find: Callable[[], T]) -> T:
             message[0] = find()
         except OnwardError as error:
             message[1] = error
-    with _collective():
+    with collective():
         distributed.broadcast_object_list(message)
     if message[1] is not None:
         raise message[1]
@@ -201,20 +209,35 @@ def contained(error: Exception) -> Exception:
     return error
 
 
+def require_device(kind: str, number: int | None) -> None:
+    """Raise if several processes of one machine would compute on one device."""
+    local = int(os.environ.get("LOCAL_RANK", "0"))
+    if world_size() > 1 and (kind == "mps" or (kind == "cuda" and number != local)):
+        found = kind if number is None else f"{kind}:{number}"
+        raise OnwardError(
+            f"expected a GPU for each of several processes, cuda:{local} for this one, or the CPU; "
+            f"found {found}. Choose --device cuda or --device cpu"
+        )
+
+
 def shut_down() -> None:
     """Leave the other processes, once all work is done."""
     if world_size() > 1:
         from torch import distributed
 
         _group().finish()
-        distributed.destroy_process_group()
+        if distributed.is_initialized():
+            distributed.destroy_process_group()
 
 
 @contextlib.contextmanager
-def _collective() -> Iterator[None]:
+def collective() -> Iterator[None]:
+    """Say that a process was lost where an exception of a collective means that."""
     try:
         yield
     except RuntimeError as error:
+        if not any(words in str(error) for words in _LOST_PEER):
+            raise
         raise LostProcessError(
             "expected all processes of this run to continue, and one has ended. Its own message "
             "says why; if there is none, it was killed (out of memory?). Run the same command "
@@ -239,29 +262,29 @@ class _ProcessGroup(_Group):
 
     A collective of torch would wait for a process that hangs or whose machine is gone. A thread
     sends the heartbeat through the store by which the processes have found each other, and ends
-    this process once another one has been silent for a minute.
+    this process once another one has been silent for a minute. A second thread does so if the store
+    itself does not answer.
     """
 
     def __init__(self, store: Any, rank: int, world_size: int) -> None:
         self._store, self.rank, self.world_size = store, rank, world_size
-        # Of its own connection: a call of the other one may block.
-        self._heartbeats = store.clone()
-        self._finished = threading.Event()
-        threading.Thread(target=self._watch, daemon=True).start()
+        # A connection of its own: a call of the other one may block.
+        self._heartbeats = _own_connection(store)
+        self._finished, self._answered = threading.Event(), time.monotonic()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        threading.Thread(target=self._watch_store, daemon=True).start()
 
-    def first_to_fail(self) -> bool:
+    def first_to_fail(self, store: Any = None) -> bool:
         try:
-            first = self._store.compare_set("onward/failed", "", str(self.rank))
+            first = (store or self._store).compare_set("onward/failed", "", str(self.rank))
         except RuntimeError:  # the store is gone: the process that has ended everything has it
-            return self.is_main
+            return self.rank == 0
         return bool(first == str(self.rank).encode())
-
-    @property
-    def is_main(self) -> bool:
-        return self.rank == 0
 
     def finish(self) -> None:
         self._finished.set()
+        self._thread.join(_HEARTBEAT_SECONDS)
         with contextlib.suppress(RuntimeError):
             self._heartbeats.set(self._key(self.rank), _FINISHED.decode())
 
@@ -269,31 +292,63 @@ class _ProcessGroup(_Group):
         return f"onward/heartbeat/{number}"
 
     def _watch(self) -> None:
+        """Send the heartbeat, and look for those of the others."""
         last = dict.fromkeys(set(range(self.world_size)) - {self.rank}, b"")
         heard = dict.fromkeys(last, time.monotonic())
         for beat in range(sys.maxsize):
             with contextlib.suppress(RuntimeError):
                 self._heartbeats.set(self._key(self.rank), str(beat))
+                # After a pause of this process, the others may have paused too.
+                paused = time.monotonic() - self._answered > 2 * _HEARTBEAT_SECONDS
                 for number, before in last.items():
                     key = self._key(number)
-                    now = self._heartbeats.get(key) if self._heartbeats.check([key]) else b""
-                    if now != before or now == _FINISHED:
-                        last[number], heard[number] = now, time.monotonic()
+                    found = self._heartbeats.get(key) if self._heartbeats.check([key]) else b""
+                    if paused or found != before or found == _FINISHED:
+                        last[number], heard[number] = found, time.monotonic()
+                self._answered = time.monotonic()
+                silent = [n for n, at in heard.items() if self._answered - at > _LOST_AFTER_SECONDS]
+                if silent and not self._finished.is_set():
+                    found_first = self.first_to_fail(self._heartbeats)
+                    _end_lost(f"process {', '.join(map(str, silent))}", print_it=found_first)
             if self._finished.wait(_HEARTBEAT_SECONDS):
                 return
-            silent = [n for n, at in heard.items() if time.monotonic() - at > _LOST_AFTER_SECONDS]
-            if silent:
-                if self.first_to_fail():
-                    found = ", ".join(map(str, silent))
-                    sys.__stderr__.write(  # type: ignore[union-attr]
-                        f"onward: expected {self.world_size} processes, found no sign of process "
-                        f"{found} for {_LOST_AFTER_SECONDS:.0f} seconds: it hangs, or its machine "
-                        "is gone. Run the same command again, with any number of processes: it "
-                        "continues from the last checkpoint\n"
-                    )
-                    sys.__stderr__.flush()  # type: ignore[union-attr]
-                # A collective that waits cannot be interrupted; run folders are whole at any time.
-                os._exit(1)
+
+    def _watch_store(self) -> None:
+        """Look whether the store answers the other thread."""
+        before = time.monotonic()
+        while not self._finished.wait(_HEARTBEAT_SECONDS):
+            now = time.monotonic()
+            if now - before > 2 * _HEARTBEAT_SECONDS:  # this process was paused
+                self._answered = now
+            if now - self._answered > _LOST_AFTER_SECONDS:
+                _end_lost("the process that connects them", print_it=True)
+            before = now
+
+
+def _end_lost(who: str, *, print_it: bool) -> None:
+    """End this process, since another one is lost: a collective that waits cannot be interrupted.
+
+    Run folders are whole at any time.
+    """
+    if print_it and sys.__stderr__ is not None:
+        sys.__stderr__.write(
+            f"onward: expected all processes of this run to continue, found no sign of {who} for "
+            f"{_LOST_AFTER_SECONDS:.0f} seconds: it hangs, or its machine is gone. Run the same "
+            "command again, with any number of processes: it continues from the last checkpoint\n"
+        )
+        sys.__stderr__.flush()
+    os._exit(1)
+
+
+def _own_connection(store: Any) -> Any:
+    """Return another connection to the store by which the processes have found each other."""
+    if hasattr(store, "clone"):
+        return store.clone()
+    from torch import distributed  # torch before 2.8
+
+    connect: Any = vars(distributed)["TCPStore"]
+    address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+    return connect(address, port, is_master=False)
 
 
 @functools.cache
@@ -306,6 +361,10 @@ def _group() -> _Group:
     from torch import distributed
     from torch.distributed.rendezvous import rendezvous
 
+    if torch.cuda.is_available():
+        local, gpus = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+        if local < gpus:  # otherwise `require_device` says so, unless this run is on the CPU
+            torch.cuda.set_device(local)
     # Objects are sent between CPUs, tensors between the devices that have them.
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     try:
@@ -319,4 +378,6 @@ def _group() -> _Group:
             f"did not: {error}. Is MASTER_PORT in use? Start all of them with torchrun, or unset "
             "these variables"
         ) from error
+    # Otherwise threads of gloo may abort the process at its end.
+    atexit.register(shut_down)
     return _ProcessGroup(store, number, count)

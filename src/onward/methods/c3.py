@@ -146,8 +146,8 @@ class C3(Method):
         from onward.train.augment import augmented_inputs
 
         outputs, labels, features = batch.outputs, batch.targets, batch.features
-        new = batch.gather(batch.positions[: batch.num_new])
-        self._logits[new] = batch.gather(outputs[: batch.num_new]).cpu().numpy()
+        new = batch.gather(batch.positions[: batch.num_new], "new")
+        self._logits[new] = batch.gather(outputs[: batch.num_new], "new").cpu().numpy()
         head = self._head_loss(batch, batch.model.head(features.detach()))
         with torch.no_grad():
             # Numbers of its own, also for a batch of one sample.

@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 
 from onward import distributed
 from onward.collectives import AllReduce
+from onward.models.model import to_full_precision
 
 _ARGUMENTS = ("input", "running_mean", "running_var", "weight", "bias")
 _OPTIONS = {"training": False, "momentum": 0.1, "eps": 1e-5}
@@ -60,7 +61,8 @@ class SyncBatchNormMode(TorchFunctionMode):
 
 def _synchronized(given: Mapping[str, Any]) -> torch.Tensor:
     all_reduce: Any = AllReduce.apply
-    inputs: torch.Tensor = given["input"]
+    before: torch.Tensor = given["input"]
+    inputs = to_full_precision(before)
     axes = [0, *range(2, inputs.ndim)]
     shape = [1, -1, *[1] * (inputs.ndim - 2)]
     (count,) = distributed.all_reduce(inputs.new_tensor(inputs.numel() / inputs.shape[1]))
@@ -77,4 +79,4 @@ def _synchronized(given: Mapping[str, Any]) -> torch.Tensor:
     found: torch.Tensor = centred * (variance + given["eps"]).rsqrt().view(shape)
     if given.get("weight") is not None:
         found = found * given["weight"].view(shape) + given["bias"].view(shape)
-    return found
+    return found.to(before.dtype)

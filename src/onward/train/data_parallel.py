@@ -37,25 +37,25 @@ class DataParallel:
             return self._model(inputs)
         if self._ddp is None:
             self._ddp = DistributedDataParallel(self._model, **_OWN_BUFFERS)
-        try:
+        with distributed.collective():
             return self._ddp(inputs)
-        except RuntimeError as error:
-            if "Expected to have finished reduction" not in str(error):
-                raise
-            raise OnwardError(
-                "expected a loss that depends on the same parameters in all steps of a call of "
-                "learn, where several processes compute it; found one that did not reach some of "
-                "them. Add 0 * outputs.sum() to it, or run it in one process"
-            ) from error
 
     def backward(self, loss: torch.Tensor) -> None:
         """Compute the gradient of the mean loss of all processes."""
         for parameter in self._unused:
             loss = loss + 0 * parameter.sum()
-        loss.backward()  # type: ignore[no-untyped-call]
+        with distributed.collective():
+            loss.backward()  # type: ignore[no-untyped-call]
         if self._is_first:
             self._is_first = False
             self._unused = average_gradients(self._model)
+        elif any(p.grad is None for p in self._model.parameters() if p.requires_grad):
+            # The gradients that come with the missing one are not averaged.
+            raise OnwardError(
+                "expected a loss that depends on the same parameters in all steps of a call of "
+                "learn, where several processes compute it; found one that did not reach some of "
+                "them. Add 0 * batch.outputs.sum() to it, or run it in one process"
+            )
         for parameter in self._unused:
             parameter.grad = None
 

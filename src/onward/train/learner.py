@@ -148,10 +148,11 @@ class GradientLearner:
                 f"found {type(training).__name__}. Return TrainingSet(view, epoch=len(view))"
             )
         model = self._model_for(training.view)
-        batch = training.batch or self._recipe.batch_size
-        if min(batch, training.epoch) < (size := distributed.world_size()):
+        batch = min(training.batch or self._recipe.batch_size, training.epoch)
+        fewest = min(batch, training.replay or batch)
+        if 0 < fewest < (size := distributed.world_size()):
             warnings.warn(
-                f"batches have {min(batch, training.epoch)} new samples, fewer than the {size} "
+                f"batches have {fewest} new or replayed samples, fewer than the {size} "
                 "processes of this run: each process computes whole batches. Use fewer processes, "
                 "or a larger batch size",
                 SmallBatchWarning,
@@ -203,12 +204,12 @@ class GradientLearner:
         self.metrics = trainer.metrics
         if error := trainer.failure():
             raise error
-        if distributed.world_size() > 1:
-            self._require_equal_state(trainer.model)
         if trainer.validation.restore_best():
             # The best epoch is another model than the one that was averaged.
             self._average = self._new_average({})
         self.method.on_learn_end(trainer.model, view, budget)
+        if distributed.world_size() > 1:
+            self._require_equal_state(trainer.model)
         if self._recipe.keep_optimizer_state:
             self._optimizer_state = trainer.optimizer.state()
         self._scaler_state = trainer.scaler.state_dict()
@@ -250,6 +251,7 @@ class GradientLearner:
         head = self.method.head
         model = card(self._shape, classes, self._generator(), head=head, **options)
         device = resolve_device(self.setting.hardware.device)
+        distributed.require_device(device.type, device.index)
         require_precision(device, recipe.precision)
         model.precision = recipe.precision
         model.to(device)

@@ -169,27 +169,34 @@ class Batch:
         import torch  # loaded when it is needed
 
         (every,) = distributed.all_reduce(torch.tensor([float(samples)]))
-        if not samples:  # the mean of nothing is NaN
-            return loss.new_zeros(())
+        if not samples:  # the mean of nothing is NaN; its graph may have collectives
+            return 0 * loss.nan_to_num()
         weight = samples * self.whole.world_size / float(every)
         return loss * (weight / self.whole.loss_weight)
 
-    def gather(self, rows: Any) -> Any:
+    def gather(self, rows: Any, part: Literal["all", "new", "replayed"] = "all") -> Any:
         """Return rows of all processes in the order of the whole batch, without gradients.
 
-        `rows`, a tensor or an array, are those of the first samples of this process: of all of
-        them, or of the new ones.
+        `rows`, a tensor or an array, are those of all samples of this process, of its new ones or
+        of its replayed ones: `part` says which.
         """
+        own = {"all": len(self.positions), "new": self.num_new}
+        own["replayed"] = own["all"] - own["new"]
+        if part not in own or len(rows) != own[part]:
+            raise OnwardError(
+                f"expected to gather one row for each of {', '.join(own)} samples of this process "
+                f"({', '.join(map(str, own.values()))}), found {len(rows)} rows for {part!r}"
+            )
         if isinstance(rows, np.ndarray):
             import torch  # loaded when it is needed
 
-            return self.gather(torch.from_numpy(rows)).numpy()
+            return self.gather(torch.from_numpy(rows), part).numpy()
         rows = rows.detach()
         if self.whole is None or not self.whole.shared:
             return rows
-        is_new = len(rows) == self.num_new
-        samples = self.whole.num_new if is_new else len(self.whole.positions)
-        return distributed.gather_batch(rows, samples)
+        start = self.whole.num_new if part == "replayed" else 0
+        end = self.whole.num_new if part == "new" else len(self.whole.positions)
+        return distributed.gather_batch(rows, range(start, end))
 
     def log(self, name: str, value: Any) -> None:
         """Log a number of this batch, such as a part of the loss.

@@ -179,7 +179,8 @@ class Trainer:
             model.train()
         model.zero_grad()
         positions = whole.positions[whole.indices]
-        with self._seeded(), self._sharing(whole):
+        own_numbers = distributed.rank() if whole.shared else 0
+        with self._seeded(own_numbers), self._sharing(whole):
             with torch.enable_grad():
                 outputs = forward(inputs[:num_new] if self.training.separate_replay else inputs)
                 batch = Batch(model, inputs, outputs, targets, num_new, positions, lr, whole=whole)
@@ -192,7 +193,10 @@ class Trainer:
                     loss = loss * whole.loss_weight
                     self._parallel.backward(self.scaler.scale(loss))
             if is_finite := self.optimizer.unscale(self.scaler):
-                self.after_backward(batch)
+                # What changes the gradients is the same in all processes.
+                alike = contextlib.nullcontext() if self._parallel is None else self._seeded(0)
+                with alike:
+                    self.after_backward(batch)
             else:
                 batch.log("skipped_steps", 1.0)
                 self._log(batch)
@@ -357,15 +361,15 @@ class Trainer:
         )
 
     @contextlib.contextmanager
-    def _seeded(self) -> Iterator[None]:
+    def _seeded(self, process: int = 0) -> Iterator[None]:
         """Let torch draw, for dropout and whatever else, from the seed, the call and the step.
 
         So a step is the same in a call that is resumed, and beside any other runs. Processes that
-        share a batch out draw different numbers.
+        share a batch out draw different numbers for their samples.
         """
         device = self.model.device
         rng = draws(Draws.DROPOUT, *self.key, self.done)
-        seed = int(rng.integers(2**63, size=distributed.rank() + 1)[-1])
+        seed = int(rng.integers(2**63, size=process + 1)[-1])
         with torch.random.fork_rng([device] if device.type == "cuda" else []):
             torch.manual_seed(seed)
             yield
@@ -381,6 +385,8 @@ class Trainer:
 
     def _save(self, **options: bool) -> None:
         """Save the run where that is due; the step is done, whether or not that fails."""
+        if self._parallel is not None and (self.done % _CHECKED_EVERY or self.failure()):
+            return  # all processes look for NaN at the same step, and one of them saves
         try:
             self._checkpoint(**options)
         except Exception as error:  # noqa: BLE001 (`failure` returns it)
