@@ -11,14 +11,17 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from onward import distributed
+from onward.errors import OnwardError
 from onward.results.read import find_folders
-from onward.train.method import TrainingSet, WholeBatch
+from onward.train.method import Batch, TrainingSet, WholeBatch
 
 SCRIPT = Path(__file__).parent / "support" / "distributed_training.py"
 # Standalone: on a free port, whatever else runs here.
@@ -89,6 +92,48 @@ def test_shares_of_a_batch_cover_it_once_and_their_weights_make_its_mean(
     else:
         assert sorted(np.concatenate(shares)) == sorted(positions)
         assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+@pytest.mark.parametrize(("new", "replay"), [(5, 5), (6, 4), (4, 4), (8, 0)])
+def test_rows_of_a_part_of_a_batch_are_gathered_in_order(
+    new: int, replay: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    positions = np.random.default_rng(0).permutation(new + replay)
+    wholes = [WholeBatch(positions, new, rank, 2) for rank in range(2)]
+    parts = {"all": slice(None), "new": slice(new), "replayed": slice(new, None)}
+    for part, place in parts.items():
+        rows = []
+        for whole in wholes:
+            own = whole.positions[whole.indices]
+            its = {"all": own, "new": own[: whole.own_new], "replayed": own[whole.own_new :]}
+            rows.append(torch.from_numpy(its[part]))
+        for whole, its_rows in zip(wholes, rows, strict=True):
+            _as_process(whole.rank, 2, monkeypatch)
+            monkeypatch.setattr(distributed, "gather", lambda own, counts, rows=rows: rows)
+            own = whole.positions[whole.indices]
+            empty = torch.empty(len(own))
+            model: Any = SimpleNamespace(features=None)
+            batch = Batch(model, empty, empty, empty, whole.own_new, own, whole=whole)
+            assert batch.gather(its_rows.numpy(), part).tolist() == positions[place].tolist()
+            with pytest.raises(OnwardError, match="expected to gather one row for each of"):
+                batch.gather(torch.empty(len(own) + 1), part)
+
+
+def test_a_loss_of_no_samples_adds_nothing_and_keeps_its_graph(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(distributed, "all_reduce", lambda *tensors: [t + 3 for t in tensors])
+    outputs = torch.randn(4, 2, requires_grad=True)
+    model: Any = SimpleNamespace(features=None)
+    whole = WholeBatch(np.arange(8), 8, 0, 2)
+    batch = Batch(model, outputs, outputs, outputs, 4, np.arange(4), whole=whole)
+    nothing = batch.average(outputs[:0].mean(), 0)
+    nothing.backward()
+    assert nothing.item() == 0
+    assert outputs.grad is not None
+    assert outputs.grad.eq(0).all()
+    # One of its own samples and three of others: a quarter, of the mean over two processes.
+    assert float(batch.average(torch.tensor(1.0), 1)) == pytest.approx(2 / 4)
 
 
 # Samples that a process reads beside its share, at most: a batch.
