@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import functools
 import os
+import signal
 import sys
 import threading
 import time
@@ -351,6 +352,21 @@ def _own_connection(store: Any) -> Any:
     return connect(address, port, is_master=False)
 
 
+@contextlib.contextmanager
+def _default_signals() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end this process while it waits for the others outside of Python."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 @functools.cache
 def _group() -> _Group:
     """Return the processes that torchrun has started, or this one alone."""
@@ -368,15 +384,16 @@ def _group() -> _Group:
     # Objects are sent between CPUs, tensors between the devices that have them.
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     try:
-        store, number, count = next(rendezvous("env://", timeout=_RENDEZVOUS_TIMEOUT))
+        with _default_signals():
+            store, number, count = next(rendezvous("env://", timeout=_RENDEZVOUS_TIMEOUT))
         distributed.init_process_group(
             backend, store=store, rank=number, world_size=count, timeout=_COLLECTIVE_TIMEOUT
         )
     except (RuntimeError, ValueError) as error:
         raise OnwardError(
             f"expected to find the {size} processes of this run (WORLD_SIZE and RANK are set), and "
-            f"did not: {error}. Is MASTER_PORT in use? Start all of them with torchrun, or unset "
-            "these variables"
+            f"did not: {error}. Start all of them with torchrun, with another --rdzv-endpoint or "
+            "--master-port if the port is in use, or unset these variables"
         ) from error
     # Otherwise threads of gloo may abort the process at its end.
     atexit.register(shut_down)

@@ -3,6 +3,7 @@
 import signal
 import sys
 import warnings
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +11,6 @@ import typer
 from onward import __version__
 from onward.cli.group import Group, typer_app
 from onward.cli.voice import one_voice
-from onward.errors import LearningRateWarning, LockWarning, SmallBatchWarning
 
 _COMMANDS = Group(
     "Continual learning on data that moves in time: train today, be right tomorrow.",
@@ -95,15 +95,26 @@ def _format_warning(
     line: str | None = None,
 ) -> str:
     """Return a warning of Onward as one line, and any other as Python formats it."""
-    if issubclass(category, LockWarning | LearningRateWarning | SmallBatchWarning):
+    if issubclass(category, UserWarning) and Path(__file__).parents[1] in Path(filename).parents:
         return f"Warning: {message}\n"
     return _python_format(message, category, filename, lineno, line)
+
+
+class _TerminatedError(BaseException):
+    """The process was asked to end by SIGTERM. A sweep reports a `SystemExit` of a learner."""
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise _TerminatedError
 
 
 def main() -> None:
     """Run the command line; a user's mistake ends with one message and exit code 2."""
     # A scheduler's polite end is as good as Ctrl-C: workers are stopped, folders stay whole.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
+    signal.signal(signal.SIGTERM, _terminate)
     warnings.formatwarning = _format_warning
-    with one_voice(next(iter(sys.argv[1:]), None)):
-        app()
+    try:
+        with one_voice(next(iter(sys.argv[1:]), None)):
+            app()
+    except _TerminatedError:
+        sys.exit(128 + signal.SIGTERM)

@@ -68,7 +68,9 @@ def run(
     log: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Also send training metrics and scores to: {', '.join(LOGGERS)}. May be repeated."
+            "--log",
+            "--logger",  # torchrun takes --log for an option of its own
+            help=f"Also send training metrics and scores to: {', '.join(LOGGERS)}. Repeatable.",
         ),
     ] = None,
     log_every: Annotated[

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Iterator
@@ -52,6 +53,7 @@ def one_voice(command: str | None) -> Iterator[None]:
         _say(OnwardError("expected room for the answer, found a full disk. Make room, or redirect"))
         sys.exit(2)
     aloud = sys.stderr
+    signal.signal(signal.SIGTERM, lambda number, frame: _end(128 + number))
     try:
         with contextlib.ExitStack() as stack:
             if not distributed.is_main_process():
@@ -65,18 +67,33 @@ def one_voice(command: str | None) -> Iterator[None]:
                 )
             yield
     except SystemExit as end:
-        if not end.code:
-            distributed.shut_down()
+        if end.code:
+            _end(end.code if isinstance(end.code, int) else 1)
+        distributed.shut_down()
         raise
     except OnwardError as error:
         if distributed.first_to_fail():
             with contextlib.redirect_stderr(aloud):
                 _say(error)
-        sys.exit(error.exit_code)
-    except Exception:  # noqa: BLE001 (it is shown as it is, once)
+        _end(error.exit_code)
+    except Exception as error:  # noqa: BLE001 (it is shown as it is, once)
         if distributed.first_to_fail():
             traceback.print_exc(file=aloud)
-        sys.exit(1)
+            where = f"process {distributed.rank()} of {distributed.world_size()}"
+            run = "; ".join([where, *getattr(error, "__notes__", ())])
+            print(f"onward: {run}: {type(error).__name__}: {error}", file=aloud)
+        _end(1)
+
+
+def _end(code: int) -> None:
+    """End this process at once: others may wait for it in a collective, and it must not for them.
+
+    Run folders are whole at any time.
+    """
+    for stream in (sys.stdout, sys.stderr, sys.__stderr__):
+        if stream is not None:
+            stream.flush()
+    os._exit(code)
 
 
 def only_once() -> None:
