@@ -74,7 +74,10 @@ class SlurmExecutor:
             )
         self._gpus = int(gpus)
         try:
-            import submitit  # noqa: F401
+            # Otherwise it configures logging, which closes all handlers that there are, and some of
+            # these (absl's) close their streams.
+            with environment({"SUBMITIT_LOG_LEVEL": "NOCONFIG"}):
+                import submitit  # noqa: F401
         except ImportError as error:
             raise OnwardError(
                 "expected submitit to be installed for --on slurm, found none. Install it with "
